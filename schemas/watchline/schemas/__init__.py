@@ -1,0 +1,1 @@
+"""The contract: what travels between jobs, streams, sink and notifier."""

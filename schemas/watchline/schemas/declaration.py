@@ -1,0 +1,77 @@
+"""What a pipeline declares about itself: limits, schedule, mutes, rules and lineage."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Seconds = Annotated[float, Field(gt=0, le=10 * 366 * 86_400, allow_inf_nan=False)]
+WatermarkKind = Literal["timestamp", "integer", "text"]
+
+
+class Part(BaseModel):
+    """A frozen piece of a declaration; unknown fields are ignored so that old readers survive new writers."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Freshness(Part):
+    """How old the last change to the data may be, in seconds."""
+
+    max_age_seconds: Seconds
+
+
+class Timeliness(Part):
+    """How long a run may take, in seconds."""
+
+    max_duration_seconds: Seconds
+
+
+class Schedule(Part):
+    """When runs are expected: a five-field cron line in an IANA zone, with a grace in seconds."""
+
+    cron: str = Field(min_length=1, max_length=200)
+    timezone: str = "UTC"
+    grace_seconds: Seconds = 300.0
+
+
+class Mute(Part):
+    """A check that is recorded but opens no incident; `until` ends it by itself."""
+
+    check: Literal["freshness", "timeliness", "anomaly", "failure", "all"]
+    until: datetime | None = None
+    reason: str | None = Field(default=None, max_length=8192)
+
+
+class AnomalyRule(Part):
+    """How one metric (or `*`, all without a rule of their own) is judged."""
+
+    metric: str = Field(min_length=1, max_length=200)
+    active: bool = True
+    sensitivity: Literal["low", "normal", "high"] = "normal"
+    z_limit: float | None = Field(default=None, ge=2, le=10)
+    direction: Literal["both", "high", "low"] = "both"
+    min_runs: int = Field(default=10, ge=3, le=1000)
+    min_relative_change: float = Field(default=0.2, ge=0, le=100)
+    min_absolute_change: float | None = Field(default=None, ge=0)
+    scale: Literal["log", "linear"] = "log"
+    min_value: float | None = None
+    max_value: float | None = None
+
+
+class Dataset(Part):
+    """A data location: `type` is what serves it (postgres, s3), `group` its class (database, warehouse)."""
+
+    name: str = Field(min_length=1, max_length=500)
+    type: str = Field(default="table", min_length=1, max_length=100)
+    group: str = Field(default="database", min_length=1, max_length=100)
+
+
+class TypeDefaults(Part):
+    """What all pipelines of a type share unless they say otherwise."""
+
+    freshness: Freshness | None = None
+    timeliness: Timeliness | None = None
+    mutes: tuple[Mute, ...] = ()

@@ -1,0 +1,151 @@
+"""The events that jobs emit: what travels on the topics `pipelines`, `runs` and `watermarks`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from watchline.schemas.declaration import (
+    AnomalyRule,
+    Dataset,
+    Freshness,
+    Mute,
+    Schedule,
+    Timeliness,
+    TypeDefaults,
+    WatermarkKind,
+)
+
+Status = Literal["running", "succeeded", "failed", "aborted", "unknown"]
+EndStatus = Literal["succeeded", "failed", "aborted", "unknown"]
+Count = int  # 0 to 2^63-1; a worse one becomes null and is flagged
+
+
+class Producer(BaseModel):
+    """Which program sent an event, and from where."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str | None = None
+    version: str | None = None
+    host: str | None = None
+    pid: int | None = None
+
+
+class RunError(BaseModel):
+    """Why a run ended badly."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    type: str | None = None
+    message: str
+
+
+class BaseEvent(BaseModel):
+    """What every event carries; `flags` names what the decoder repaired and never travels on the wire."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    event_id: UUID
+    schema_version: Literal[1] = 1
+    occurred_at: datetime
+    pipeline: str = Field(min_length=1, max_length=200)
+    producer: Producer | None = None
+    flags: tuple[str, ...] = Field(default=(), exclude=True)
+
+
+class PipelineDeclared(BaseEvent):
+    """A pipeline says what it is and what is expected of it."""
+
+    event_type: Literal["pipeline.declared"] = "pipeline.declared"
+    type: str | None = Field(default=None, max_length=200)
+    type_defaults: TypeDefaults | None = None
+    active: bool = True
+    owner: str | None = Field(default=None, max_length=200)
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    freshness: Freshness | None = None
+    timeliness: Timeliness | None = None
+    schedule: Schedule | None = None
+    mutes: tuple[Mute, ...] = ()
+    anomaly_rules: tuple[AnomalyRule, ...] = ()
+    sources: tuple[Dataset, ...] = ()
+    targets: tuple[Dataset, ...] = ()
+    default_watermark: str | None = None
+    watermark_kind: WatermarkKind = "text"
+    config_hash: str | None = None
+
+
+class RunEvent(BaseEvent):
+    """What every event about one run carries."""
+
+    run_id: UUID
+
+
+class RunStarted(RunEvent):
+    """A run began."""
+
+    event_type: Literal["run.started"] = "run.started"
+    parent_run_id: UUID | None = None
+    attempt: int = 1
+    watermark: str | None = None
+    next_watermark: str | None = None
+    heartbeat_seconds: float | None = None
+    nominal_at: datetime | None = None
+    backfill: bool = False
+    labels: dict[str, str] = Field(default_factory=dict)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class RunHeartbeat(RunEvent):
+    """A run is still alive; counts so far."""
+
+    event_type: Literal["run.heartbeat"] = "run.heartbeat"
+    inserts: Count | None = None
+    updates: Count | None = None
+    deletes: Count | None = None
+    total_rows: Count | None = None
+
+
+class RunEnded(RunEvent):
+    """A run ended; `reported_status` keeps what was sent when it is not one of ours."""
+
+    event_type: Literal["run.ended"] = "run.ended"
+    status: EndStatus = "unknown"
+    reported_status: str | None = Field(default=None, exclude=True)
+    started_at: datetime | None = None
+    duration_ms: int | None = None
+    inserts: Count | None = None
+    updates: Count | None = None
+    deletes: Count | None = None
+    total_rows: Count | None = None
+    metrics: dict[str, float] = Field(default_factory=dict)
+    next_watermark: str | None = None
+    error: RunError | None = None
+    backfill: bool = False
+    labels: dict[str, str] = Field(default_factory=dict)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class WatermarkAdvanced(BaseEvent):
+    """The data is complete up to `watermark`."""
+
+    event_type: Literal["watermark.advanced"] = "watermark.advanced"
+    watermark: str
+    kind: WatermarkKind = "text"
+    run_id: UUID | None = None
+    dataset: str | None = None
+
+
+class FeedbackGiven(RunEvent):
+    """Somebody judged an anomaly: expected once, a false positive, or the new normal."""
+
+    event_type: Literal["feedback.given"] = "feedback.given"
+    metrics: tuple[str, ...] = ()
+    verdict: Literal["expected", "false_positive", "new_normal"]
+
+
+Event = PipelineDeclared | RunStarted | RunHeartbeat | RunEnded | WatermarkAdvanced | FeedbackGiven

@@ -1,0 +1,192 @@
+"""What the streams publish for the sink: canonical rows, findings, incident transitions and dead letters.
+
+Every record carries a `revision`: `log_epoch << 44 | source offset + 1`. It only grows for one row, because a
+key lives in one partition; a row changes only when the incoming revision is higher, so replays change nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from watchline.schemas.events import PipelineDeclared, RunError, Status
+from watchline.schemas.declaration import WatermarkKind
+
+EPOCH_SHIFT = 44
+
+
+def revision_of(epoch: int, offset: int) -> int:
+    """The revision of a row that has absorbed the source record at `offset` of log `epoch`."""
+    return (epoch << EPOCH_SHIFT) | (offset + 1)
+
+
+class Record(BaseModel):
+    """What every record for the sink carries."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    pipeline: str
+    revision: int
+
+
+class PipelineRecord(Record):
+    """The newest declaration of a pipeline."""
+
+    record_type: Literal["pipeline"] = "pipeline"
+    declaration: PipelineDeclared
+
+
+class RunRecord(Record):
+    """One run as merged so far, for `runs`.
+
+    Start fields are None when unknown and never overwrite; the fields from `status` to `error` go together and belong to
+    the end event `end_event_id` (None while running): of two ends the one with the later (`ended_at`, `end_event_id`) wins.
+    `labels_started` and `labels_ended` (likewise metadata) are None when this revision brings none; a row's labels are
+    started | ended, the end winning.
+    """
+
+    record_type: Literal["run"] = "run"
+    run_id: UUID
+    parent_run_id: UUID | None = None
+    attempt: int | None = None
+    started_at: datetime | None = None
+    nominal_at: datetime | None = None
+    backfill: bool | None = None
+    heartbeat_seconds: float | None = None
+    watermark: str | None = None
+    next_watermark: str | None = None
+    last_heartbeat_at: datetime | None = None
+    status: Status = "running"
+    reported_status: str | None = None
+    end_event_id: UUID | None = None
+    ended_at: datetime | None = None
+    duration_seconds: float | None = None
+    inserts: int | None = None
+    updates: int | None = None
+    deletes: int | None = None
+    total_rows: int | None = None
+    throughput: float | None = None
+    metrics: dict[str, float] = Field(default_factory=dict)
+    error: RunError | None = None
+    overdue: bool = False
+    anomalous: bool = False
+    flags: tuple[str, ...] = ()
+    labels_started: dict[str, str] | None = None
+    labels_ended: dict[str, str] | None = None
+    metadata_started: dict[str, Any] | None = None
+    metadata_ended: dict[str, Any] | None = None
+    producer_host: str | None = None
+
+
+class WatermarkRecord(Record):
+    """One advance of a watermark: `watermark` is what was sent, `effective` what holds after it."""
+
+    record_type: Literal["watermark"] = "watermark"
+    dataset: str = ""  # "" is the pipeline's own watermark
+    event_id: UUID
+    run_id: UUID | None = None
+    kind: WatermarkKind
+    watermark: str
+    effective: str
+    effective_at: datetime  # when the event that set `effective` occurred
+    occurred_at: datetime
+    regressed: bool = False
+    regressions: int = 0
+    flags: tuple[str, ...] = ()
+
+
+class AnomalyRecord(Record):
+    """A finished run whose metric is outside its expected range, with everything that explains the verdict."""
+
+    record_type: Literal["anomaly"] = "anomaly"
+    anomaly_id: UUID  # uuid5 of run and metric
+    run_id: UUID
+    metric: str
+    value: float
+    expected: float | None
+    lower: float | None
+    upper: float | None
+    score: float  # z: deviations from the expected value, sign = direction
+    limit: float  # z beyond which it flags
+    baseline_runs: int
+    seasons: tuple[str, ...] = ()  # which offsets were active: "weekday", "hour"
+    reason: Literal["point", "sustained", "zero", "static"]
+    rule: str
+    run_started_at: datetime
+    run_ended_at: datetime
+    muted: bool = False
+
+
+IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure"]
+Transition = Literal["opened", "updated", "resolved"]
+
+
+class IncidentRecord(Record):
+    """One transition of an incident; the newest revision is its present state.
+
+    `transition_no` counts from 1 within the incident. `cause_at` is when the cause occurred (event time): a cause too old
+    when read is recorded and not sent. `facts` hold what a message needs: value, limit, range, metric, error, age.
+    """
+
+    record_type: Literal["incident"] = "incident"
+    incident_id: UUID  # uuid5 of fingerprint and opening revision
+    fingerprint: str
+    kind: IncidentKind
+    subject: str = ""  # the run for timeliness; "" where the pipeline is the subject
+    transition: Transition
+    transition_no: int
+    severity: Literal["warn", "fail"]
+    at: datetime
+    opened_at: datetime
+    cause_at: datetime
+    resolved_at: datetime | None = None
+    resolve_reason: Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"] | None = None
+    run_id: UUID | None = None
+    owner: str | None = None
+    pipeline_type: str | None = None
+    title: str
+    facts: tuple[IncidentFact, ...] = ()
+
+
+class IncidentFact(BaseModel):
+    """One line of an incident: what was seen against what was expected."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str  # a metric, or "age", "duration", "error"
+    value: float | str | None = None
+    expected: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    limit: float | None = None
+    score: float | None = None
+    baseline_runs: int | None = None
+    unit: Literal["rows", "seconds", "rows_per_second", "text", "number"] = "number"
+    note: str | None = None
+
+
+class DeadLetter(BaseModel):
+    """A record that could not be used, with its bytes and its place; base64 so that any bytes fit."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    record_type: Literal["dead_letter"] = "dead_letter"
+    reason: str
+    detail: str
+    source_topic: str
+    source_partition: int
+    source_offset: int
+    source_timestamp_ms: int | None = None
+    key: str | None  # base64; None is a Kafka null
+    value: str | None
+    headers: tuple[tuple[str, str | None], ...] = ()  # name and base64 value
+    failed_at: datetime
+    log_epoch: int = 0
+
+
+IncidentRecord.model_rebuild()
+
+SinkRecord = PipelineRecord | RunRecord | WatermarkRecord | AnomalyRecord | IncidentRecord | DeadLetter
