@@ -1,0 +1,41 @@
+"""Opening a Postgres connection, with errors that say what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+
+from watchline.schemas.errors import Misconfigured, Unavailable
+
+CONNECT_SECONDS = 10.0
+WRONG = (
+    asyncpg.InvalidAuthorizationSpecificationError,  # and InvalidPasswordError below it
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+    ValueError,  # a DSN that can't be read
+)
+AWAY = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+
+
+async def connect(dsn: str, *, application: str, **settings: Any) -> asyncpg.Connection:
+    """One connection to `dsn`.
+
+    Misconfigured when waiting won't help, else Unavailable; neither shows the password.
+    """
+    try:
+        return await asyncpg.connect(
+            dsn,
+            timeout=CONNECT_SECONDS,
+            server_settings={"application_name": application, "search_path": "public"},
+            **settings,
+        )
+    except WRONG as error:
+        raise Misconfigured(
+            f"Postgres refuses the connection: {error}", hint="check WATCHLINE_POSTGRES_DSN"
+        ) from error
+    except AWAY as error:
+        raise Unavailable(
+            f"Postgres does not answer: {error or type(error).__name__}",
+            hint="is it running at the address in WATCHLINE_POSTGRES_DSN?",
+        ) from error
