@@ -1,0 +1,46 @@
+import time
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from brokers.kinds import Broker
+from watchline.schemas.topics import Topics
+
+ROUND_TRIP_SECONDS = 20.0
+
+
+async def test_what_is_produced_to_a_topic_of_the_test_is_fetched_back(
+    broker: Broker, topics: Topics
+) -> None:
+    value = uuid4().bytes
+
+    async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        await producer.send_and_wait(topics.runs, value, key=b"orders", partition=1)
+    async with AIOKafkaConsumer(
+        bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest", fetch_max_wait_ms=50
+    ) as consumer:
+        consumer.assign([TopicPartition(topics.runs, 1)])
+        await consumer.seek_to_beginning()
+        found = await first_record(consumer)
+
+    assert found == value
+
+
+async def first_record(consumer: AIOKafkaConsumer) -> bytes:
+    deadline = time.monotonic() + ROUND_TRIP_SECONDS
+    while time.monotonic() < deadline:
+        for records in (await consumer.getmany(timeout_ms=100)).values():
+            return bytes(records[0].value)
+    pytest.fail("nothing came back")
+
+
+async def test_a_database_is_fresh_for_each_test(database: str, empty_database: str) -> None:
+    assert database != empty_database
+
+    connection = await asyncpg.connect(empty_database)
+    try:
+        assert await connection.fetchval("select 1") == 1
+    finally:
+        await connection.close()
