@@ -1,7 +1,7 @@
 """Fixtures that any test may ask for.
 
 broker             session   the Kafka that WATCHLINE_TEST_BROKER names: `.bootstrap_servers`, `.durable`
-killable_broker    function  an Apache Kafka of this test alone: `.stop()`, `.kill()`, `.restart()`; else skips
+killable_broker    function  an Apache Kafka of its own: `.stop()`, `.kill()`, `.restart()`; else skips
 topics             function  a `Topics` with a fresh prefix; all its specs exist with 4 partitions
 postgres           session   the server that WATCHLINE_TEST_POSTGRES names: `.dsn`, `.dsn_of(database)`
 template_database  session   the name of a migrated database, to copy from
@@ -9,7 +9,7 @@ database           function  the URL of a fresh migrated database
 empty_database     function  the URL of a fresh database without tables
 
 `@pytest.mark.durable("why")` skips a test on the embedded broker. No test sees WATCHLINE_* variables.
-Types and functions are imported: `from brokers.kinds import Broker`, `from brokers.databases import Postgres`.
+Types and functions are imports: `from brokers.kinds import Broker`, `from brokers.databases import Postgres`.
 """
 
 from __future__ import annotations

