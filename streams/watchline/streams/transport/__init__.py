@@ -1,0 +1,23 @@
+"""Every override of faust-streaming 0.15.3's internals, each beside the defect that it mends.
+
+`make_app` builds an application with all of them in place. `tests/streams/transport` runs each of them
+against the stock class and shows the defect.
+"""
+
+from watchline.streams.transport.app import StreamsApp, make_app
+from watchline.streams.transport.driver import SCHEME
+from watchline.streams.transport.producer import RawRecord, send_all
+from watchline.streams.transport.recovery import SafeTableManager
+from watchline.streams.transport.stream import BatchStream
+from watchline.streams.transport.table import StateTable
+
+__all__ = [
+    "SCHEME",
+    "BatchStream",
+    "RawRecord",
+    "SafeTableManager",
+    "StateTable",
+    "StreamsApp",
+    "make_app",
+    "send_all",
+]
