@@ -15,8 +15,6 @@ Types and functions are imports: `from brokers.kinds import Broker`, `from broke
 from __future__ import annotations
 
 import asyncio
-import importlib
-import importlib.util
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -30,6 +28,7 @@ from brokers.apache import REPOSITORY, ApacheBroker
 from brokers.databases import Postgres, create_database, drop_database, open_postgres
 from brokers.kinds import Broker, open_broker
 from brokers.topics import create_topics, delete_topics
+from watchline.consumers.migrations import migrate
 from watchline.schemas.topics import Topics
 
 # Read once: the tests themselves run without any WATCHLINE_*.
@@ -96,8 +95,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 def template_database(postgres: Postgres) -> Iterator[str]:
     name = f"watchline_template_{uuid4().hex[:12]}"
     dsn = asyncio.run(create_database(postgres, name))
-    if importlib.util.find_spec("watchline.consumers.migrations") is not None:
-        asyncio.run(importlib.import_module("watchline.consumers.migrations").migrate(dsn))
+    asyncio.run(migrate(dsn))
     yield name
     asyncio.run(drop_database(postgres, name))
 

@@ -44,7 +44,7 @@ def launch_command(command: Sequence[str], *, stop_signal: int, account: Account
 
 
 class Child:
-    """One running program with its log file.
+    """One running program with its log file; `stdout` is a file descriptor that gets its output instead.
 
     On Linux the kernel ends it when the *thread* that started it ends, so start it from a thread that lives
     as long as the child should: the main one. Elsewhere a parent that is killed leaves it behind.
@@ -59,6 +59,7 @@ class Child:
         stop_signal: signal.Signals = signal.SIGTERM,
         account: Account | None = None,
         environment: Mapping[str, str] | None = None,
+        stdout: int | None = None,
     ) -> None:
         self.name = name
         self.log = log
@@ -67,7 +68,7 @@ class Child:
             self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
                 launch_command(command, stop_signal=stop_signal, account=account),
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=output if stdout is None else stdout,
                 stderr=output,
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,  # Ctrl-C is for the parent, which stops its children in order

@@ -1,0 +1,65 @@
+# `make` prints what there is. Nothing but make and Python 3.11 or newer has to be there before.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo dev test test-apache check format bench up down constraints clean
+
+# The first of these that is new enough; another one: make PYTHON=/path/to/python3.
+PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+ROOTS := schemas sdk streams consumers cli
+CODE := $(ROOTS) migrations tests bench
+ARGS ?=
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## make .venv with everything in it (the others do this by themselves)
+
+demo: setup ## replay real run histories through the whole of it and print what was found
+	@$(BIN)/watchline demo $(ARGS)
+
+dev: setup ## run everything on this machine, in one terminal
+	@$(BIN)/watchline dev $(ARGS)
+
+test: setup ## run the tests on the embedded broker and database (ARGS="-k name" for some)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-apache: setup ## run the tests on Apache Kafka; needs Java 17 and Maven
+	WATCHLINE_TEST_BROKER=apache $(BIN)/python -m pytest $(ARGS)
+
+check: setup ## format, lint, types and the borders between the packages
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy $(ROOTS) tests bench
+	$(BIN)/lint-imports
+
+format: setup ## put the code in its format and mend what ruff can mend
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+bench: setup ## measure the budgets and print a table
+	$(BIN)/python -m bench $(ARGS)
+
+up: .env ## start Apache Kafka, Postgres and the services with Docker Compose
+	docker compose up --build --detach
+	docker compose ps
+
+down: ## stop what `make up` started; the data stay
+	docker compose down
+
+constraints: setup ## pin the newest versions that pyproject.toml allows, in constraints.txt
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --group dev \
+		--no-annotate --no-header pyproject.toml --output-file constraints.txt
+
+clean: ## remove .venv and all caches; data of `make dev` stay in .watchline
+	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.ready: pyproject.toml constraints.txt scripts/setup.sh
+	@sh scripts/setup.sh "$(PYTHON)" $(VENV)
+	@touch $@
+
+.env:
+	@sh scripts/dotenv.sh $@
