@@ -72,5 +72,7 @@ class KafkaConnection(BaseModel):
             if self.ssl_certfile:
                 context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile)
         except (OSError, ssl.SSLError) as error:
-            raise Misconfigured(f"the TLS files can't be loaded: {error}", hint="check WATCHLINE_KAFKA_SSL_*") from error
+            raise Misconfigured(
+                f"the TLS files can't be loaded: {error}", hint="check WATCHLINE_KAFKA_SSL_*"
+            ) from error
         return context

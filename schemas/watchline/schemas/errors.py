@@ -1,10 +1,10 @@
 """Every error Watchline raises on purpose, one class per decision of the caller.
 
-    WatchlineError
-    ├── BadEvent              the bytes are no event we know: dead-letter them, sending again won't help
-    ├── WatermarkUnavailable  the log can't be read now: the job decides whether to go on without it
-    ├── Misconfigured         a setting, address, topic or schema is wrong: stop and tell the operator
-    └── Unavailable           a service doesn't answer now: try again later
+WatchlineError
+├── BadEvent              the bytes are no event we know: dead-letter them, sending again won't help
+├── WatermarkUnavailable  the log can't be read now: the job decides whether to go on without it
+├── Misconfigured         a setting, address, topic or schema is wrong: stop and tell the operator
+└── Unavailable           a service doesn't answer now: try again later
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from watchline.schemas.events import PipelineDeclared, RunError, Status
 from watchline.schemas.declaration import WatermarkKind
+from watchline.schemas.events import PipelineDeclared, RunError, Status
 
 EPOCH_SHIFT = 44
 
@@ -143,7 +143,9 @@ class IncidentRecord(Record):
     opened_at: datetime
     cause_at: datetime
     resolved_at: datetime | None = None
-    resolve_reason: Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"] | None = None
+    resolve_reason: (
+        Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"] | None
+    ) = None
     run_id: UUID | None = None
     owner: str | None = None
     pipeline_type: str | None = None
