@@ -84,10 +84,10 @@ class SafeProducer(StrictFlush, AiokafkaProducer):
             sent.append((await client.send_batch(batch, topic, partition=partition), batch.record_count()))
 
         for key, value, headers in records:
-            if batch.append(timestamp=now, key=key, value=value, headers=headers or ()) is None:
+            if batch.append(timestamp=now, key=key, value=value, headers=list(headers or ())) is None:
                 await hand_over()
                 batch = client.create_batch()
-                batch.append(timestamp=now, key=key, value=value, headers=headers or ())
+                batch.append(timestamp=now, key=key, value=value, headers=list(headers or ()))
         if batch.record_count():
             await hand_over()
         return sent

@@ -82,7 +82,7 @@ class SafeRecovery(Recovery):
                 self.end_if_complete()
 
     async def skip_unreadable_tails(self) -> None:
-        """Take a partition as complete whose position is past the end, if nothing came since the last look."""
+        """Take a partition as complete that is past its end, if nothing came since the last look."""
         behind = {
             tp: offset
             for tp, offset in self.active_offsets.items()

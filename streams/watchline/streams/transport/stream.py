@@ -57,6 +57,8 @@ class BatchStream(Stream[Any]):
                 self.unfinished = []
                 consumer.finish(events, marker)
                 await asyncio.sleep(0)  # a full queue never suspends: let commits and fetches in
+        except StopAsyncIteration:
+            return  # how a channel says that it was stopped
         finally:
             self._channel_stop_iteration(self.channel)
             if started:

@@ -75,7 +75,7 @@ class StateTable(Table[bytes, bytes]):
             self._keep(message.partition, ((cast(bytes, message.key), message.value),))
 
     def owned(self) -> frozenset[int]:
-        """Partitions whose rows are ours now, none while they are being moved; to be asked right before a write."""
+        """Partitions whose rows are ours now, none while they are moved; to be asked right before a write."""
         if self.app.rebalancing:
             return frozenset()
         topic = self.changelog_topic_name
