@@ -1,0 +1,57 @@
+"""Whether a webhook address may be posted to: it is a secret, and a place that data leaves for."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Iterable
+from urllib.parse import SplitResult, urlsplit
+
+from watchline.schemas.errors import Misconfigured
+
+HINT = "copy the address from Slack, Incoming Webhooks; other hosts go into WATCHLINE_SLACK_ALLOWED_HOSTS"
+
+Resolve = Callable[[str], Iterable[str]]
+
+
+def addresses_of(host: str) -> list[str]:
+    """The addresses that `host` has now; none when it can't be resolved, which later attempts may."""
+    try:
+        return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+    except OSError:
+        return []
+
+
+def check_webhook(
+    url: str, allowed_hosts: Iterable[str], *, allow_insecure: bool = False, resolve: Resolve = addresses_of
+) -> None:
+    """Raise `Misconfigured`, without the address in it, unless `url` is https at an allowed public host."""
+    parts = _split(url)
+    if allow_insecure:
+        return
+    if parts.scheme != "https":
+        raise _refused(f"it must be https, not {parts.scheme}")
+    if parts.username is not None or parts.password is not None or parts.port not in (None, 443):
+        raise _refused("it must have neither a user nor a port")
+    if parts.hostname not in {host.lower() for host in allowed_hosts}:
+        raise _refused(f"the host {parts.hostname} is not allowed")
+    for address in resolve(parts.hostname):
+        if not ipaddress.ip_address(address.partition("%")[0]).is_global:
+            raise _refused(f"the host {parts.hostname} has the private address {address}")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises when it is no number
+    except ValueError:
+        raise _refused("it is no URL") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise _refused("it must begin with https:// and name a host")
+    if any(not 0x20 < ord(character) < 0x7F for character in url):
+        raise _refused("it contains a space or a character outside ASCII")
+    return parts
+
+
+def _refused(why: str) -> Misconfigured:
+    return Misconfigured(f"the Slack webhook address is refused: {why}", hint=HINT)

@@ -1,0 +1,121 @@
+"""A message as Slack's Block Kit, with a plain-text fallback; no name in it can mention, link or format.
+
+What comes from events stands in `plain_text` elements, which Slack shows as they are; the fallback is sent
+with `mrkdwn` off. `&`, `<` and `>` are escaped: https://docs.slack.dev/messaging/formatting-message-text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from watchline.consumers.notifier.grouping import Message
+from watchline.consumers.notifier.stories import Story, summary, tell
+
+MAX_HEADER = 150
+MAX_FIELD = 400
+MAX_FACTS = 1_200
+MAX_STORY = 900
+MAX_FALLBACK = 3_000
+SHOWN = 6  # 6 stories of at most 900 characters, the header and the fallback stay below 12,000 in all
+FACTS_SHOWN = 8
+MARKS = {"fail": "🔴", "warn": "🟠", "resolved": "✅"}
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def render(message: Message) -> dict[str, Any]:
+    """The body of a webhook request: `blocks` and the `text` that notifications and old clients show."""
+    stories = tell(message)
+    body = _single(stories[0]) if len(stories) == 1 else _several(stories)
+    return {**fallback(message), "blocks": body}
+
+
+def fallback(message: Message) -> dict[str, Any]:
+    """The message without blocks, for when Slack refuses them."""
+    stories = tell(message)
+    lines = [f"{MARKS[stories[0].mark]} {heading(stories)}"]
+    for story in stories[:SHOWN]:
+        lines += [f"{MARKS[story.mark]} {story.headline}"] if len(stories) > 1 else []
+        lines += story.facts[:FACTS_SHOWN]
+        lines.append(", ".join(f"{label.lower()} {value}" for label, value in story.details))
+    lines += _more(stories)
+    text = fit("\n".join(lines), MAX_FALLBACK)
+    return {"text": text, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
+
+
+def heading(stories: Sequence[Story]) -> str:
+    """The first line of a message: the incident itself, or how many there are and where."""
+    if len(stories) == 1:
+        return stories[0].headline
+    pipelines = list(dict.fromkeys(dict(story.details)["Pipeline"] for story in stories))
+    where = pipelines[0] if len(pipelines) == 1 else f"{len(pipelines)} pipelines"
+    return f"{where}: {summary(stories)}"
+
+
+def escape(text: str) -> str:
+    """`text` without Slack's three control characters."""
+    return "".join(ENTITIES.get(character, character) for character in text)
+
+
+def fit(text: str, limit: int) -> str:
+    """`text` escaped, at most `limit` characters long afterwards, and never cut within an entity."""
+    escaped = escape(text)
+    if len(escaped) <= limit:
+        return escaped
+    kept, length = [], 0
+    for character in text:
+        piece = ENTITIES.get(character, character)
+        if length + len(piece) > limit - 1:
+            break
+        kept.append(piece)
+        length += len(piece)
+    return "".join(kept) + "…"
+
+
+def _single(story: Story) -> list[dict[str, Any]]:
+    blocks = [_header(f"{MARKS[story.mark]} {story.headline}")]
+    if story.facts:
+        blocks.append({"type": "section", "text": _plain("\n".join(_shown_facts(story)), MAX_FACTS)})
+    fields = [part for label, value in story.details for part in (_label(label), _plain(value, MAX_FIELD))]
+    blocks.append({"type": "section", "fields": fields})
+    blocks.append(_context(story.reference))
+    return blocks
+
+
+def _several(stories: Sequence[Story]) -> list[dict[str, Any]]:
+    blocks = [_header(f"{MARKS[stories[0].mark]} {heading(stories)}")]
+    for story in stories[:SHOWN]:
+        lines = [f"{MARKS[story.mark]} {story.headline}", *_shown_facts(story)]
+        lines.append(
+            ", ".join(f"{label.lower()} {value}" for label, value in story.details if label != "Pipeline")
+        )
+        blocks.append({"type": "section", "text": _plain("\n".join(lines), MAX_STORY)})
+    references = "; ".join(story.reference for story in stories[:SHOWN])
+    blocks.append(_context("; ".join([*_more(stories), references])))
+    return blocks
+
+
+def _shown_facts(story: Story) -> list[str]:
+    hidden = len(story.facts) - FACTS_SHOWN
+    return [*story.facts[:FACTS_SHOWN], *([f"and {hidden} more"] if hidden > 0 else [])]
+
+
+def _more(stories: Sequence[Story]) -> list[str]:
+    hidden = stories[SHOWN:]
+    return [f"and {len(hidden)} more ({summary(hidden)})"] if hidden else []
+
+
+def _header(text: str) -> dict[str, Any]:
+    return {"type": "header", "text": _plain(text, MAX_HEADER)}
+
+
+def _context(text: str) -> dict[str, Any]:
+    return {"type": "context", "elements": [_plain(text, MAX_FIELD)]}
+
+
+def _plain(text: str, limit: int) -> dict[str, Any]:
+    return {"type": "plain_text", "text": fit(text, limit), "emoji": False}
+
+
+def _label(word: str) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": f"*{word}*"}

@@ -1,0 +1,65 @@
+"""Alerts on the terminal, for when no webhook is configured."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from watchline.consumers.notifier.blocks import heading
+from watchline.consumers.notifier.channel import Outcome
+from watchline.consumers.notifier.grouping import Message
+from watchline.consumers.notifier.stories import Story, tell
+
+SHOWN = 20
+WORDS = {"fail": "FAIL", "warn": "WARN", "resolved": "RESOLVED"}
+STYLES = {"fail": "bold red", "warn": "bold yellow", "resolved": "bold green"}
+
+
+class TerminalChannel:
+    """Prints messages in words that need no colour; names are never markup or escapes."""
+
+    name = "terminal"
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False, emoji=False, markup=False)
+
+    async def send(self, message: Message) -> Outcome:
+        """Print; a closed output is nothing that waiting would mend."""
+        try:
+            for line in compose(message):
+                self._console.print(self._encodable(line), soft_wrap=False)
+        except OSError as error:
+            return Outcome("rejected", detail=type(error).__name__, broken=True)
+        return Outcome("accepted")
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _encodable(self, line: Text) -> Text:
+        encoding = self._console.encoding or "utf-8"
+        if encoding.lower().replace("-", "") == "utf8":
+            return line
+        plain = line.plain.encode(encoding, "backslashreplace").decode(encoding)
+        return Text(plain) if plain != line.plain else line
+
+
+def compose(message: Message) -> list[Text]:
+    """The lines of a message: a head in colour, then the facts and details, indented."""
+    stories = tell(message)
+    lines = [Text(heading(stories), "bold")] if len(stories) > 1 else []
+    for story in stories[:SHOWN]:
+        lines += _story(story)
+    if len(stories) > SHOWN:
+        lines.append(Text(f"and {len(stories) - SHOWN} more"))
+    return lines
+
+
+def _story(story: Story) -> list[Text]:
+    head = Text.assemble((WORDS[story.mark], STYLES[story.mark]), " ", story.headline)
+    details = "; ".join(f"{label.lower()} {value}" for label, value in story.details)
+    return [
+        head,
+        *(Text(f"  {fact}") for fact in story.facts),
+        Text(f"  {details}"),
+        Text(f"  {story.reference}", "dim"),
+    ]

@@ -1,0 +1,67 @@
+"""Numbers, durations, times and hostile texts as a person reads them."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from datetime import UTC, datetime
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+STEPS = ((DAY, "d", HOUR, "h"), (HOUR, "h", MINUTE, "min"), (MINUTE, "min", 1, "s"))
+
+# Like control characters in a terminal, overrides of the writing direction make a text read as another one.
+UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
+DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def number(value: float) -> str:
+    """1310 is `1,310`, 0.12345 is `0.123`; large and tiny values keep their size in view."""
+    if not math.isfinite(value):
+        return str(value)
+    if abs(value) >= 1e15 or 0 < abs(value) < 0.001:
+        return f"{value:.3g}"
+    if value == int(value):
+        return f"{int(value):,}"
+    places = 0 if abs(value) >= 1_000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 1 else 3
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def duration(seconds: float) -> str:
+    """The two largest units: `450 ms`, `42 s`, `3 min 5 s`, `5 h 12 min`, `3 d 4 h`."""
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if 0 < seconds < 0.9995:
+        return f"{number(round(seconds * 1_000, 1))} ms"
+    if seconds < 9.95:
+        return f"{number(round(seconds, 1))} s"
+    whole = round(seconds)
+    if whole < MINUTE:
+        return f"{whole} s"
+    unit, name, part, part_name = next(step for step in STEPS if whole >= step[0])
+    count, rest = divmod(whole, unit)
+    return f"{count:,} {name}" + (f" {rest // part} {part_name}" if rest >= part else "")
+
+
+def utc(at: datetime) -> str:
+    """A time with its zone: `2026-11-30 14:05:12 UTC`."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def printable(text: str) -> str:
+    """`text` in one line; what could steer a terminal or the writing direction is shown as an escape."""
+    return "".join(_shown(character) for character in text)
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters, an ellipsis in place of the rest."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _shown(character: str) -> str:
+    if character in "\n\t\r":
+        return " "
+    if unicodedata.category(character) in UNPRINTABLE or character in DIRECTIONS:
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return character
