@@ -42,10 +42,7 @@ async def create_topics(
     wanted = [(spec, partitions) for spec in topics.specs()] + [(TopicSpec(leader_topic(topics), {}), 1)]
     async with connect(kafka) as admin:
         response = await admin.create_topics(
-            [
-                NewTopic(spec.name, count, replication_factor, topic_configs=spec.config)
-                for spec, count in wanted
-            ]
+            [NewTopic(spec.name, count, replication_factor, topic_configs=spec.config) for spec, count in wanted]
         )
         made = [name for name in map(made_topic, response.topic_errors) if name is not None]
         await wait_until_listed(admin, {spec.name: count for spec, count in wanted}, kafka)
@@ -61,9 +58,7 @@ def made_topic(answer: Sequence[Any]) -> str | None:
     if issubclass(error, TopicAlreadyExistsError):
         return None
     reason = (rest[0] if rest else None) or error.__name__
-    raise Misconfigured(
-        f"the broker refuses topic {name}: {reason}", hint="check rights and replication factor"
-    )
+    raise Misconfigured(f"the broker refuses topic {name}: {reason}", hint="check rights and replication factor")
 
 
 async def check_topics(kafka: KafkaConnection, topics: Topics, *, partitions: int) -> list[str]:
@@ -84,9 +79,7 @@ async def check_topics(kafka: KafkaConnection, topics: Topics, *, partitions: in
     leader = leader_topic(topics)
     if counts.get(leader, 1) != 1:
         problems.append(f"topic {leader} has {counts[leader]} partitions instead of 1")
-    return problems + [
-        problem for spec in present for problem in policy_problems(spec, policies.get(spec.name))
-    ]
+    return problems + [problem for spec in present for problem in policy_problems(spec, policies.get(spec.name))]
 
 
 def policy_problems(spec: TopicSpec, policy: str | None) -> list[str]:
@@ -97,9 +90,7 @@ def policy_problems(spec: TopicSpec, policy: str | None) -> list[str]:
     return [f"topic {spec.name} has {POLICY}={policy} instead of {wanted}: it would lose state"]
 
 
-async def wait_until_listed(
-    admin: AIOKafkaAdminClient, wanted: Mapping[str, int], kafka: KafkaConnection
-) -> None:
+async def wait_until_listed(admin: AIOKafkaAdminClient, wanted: Mapping[str, int], kafka: KafkaConnection) -> None:
     """A new topic is known to all brokers only a moment later."""
     deadline = asyncio.get_running_loop().time() + VISIBLE_SECONDS
     while missing := wanted.keys() - (await partition_counts(admin)).keys():

@@ -12,13 +12,13 @@ _VERSION = 1
 _RESTARTED_RUNS = 5
 
 
-def token(r: float, clipped: float, rate: float, spread_rate: float, weekday: int, hour: int) -> bytes:
-    """Remember what a flagged run taught, in 35 bytes."""
-    return _TOKEN.pack(_VERSION, r, clipped, rate, spread_rate, weekday, hour)
+def write_token(r: float, clipped: float, rate: float, spread_rate: float, slots: tuple[int, int]) -> bytes:
+    """Remember in 35 bytes what a flagged run taught, and in which weekday and hour slot."""
+    return _TOKEN.pack(_VERSION, r, clipped, rate, spread_rate, *slots)
 
 
 def forgive(baseline: Baseline, token: bytes) -> None:
-    """"This run was normal": teach what clipping withheld. An empty token changes nothing."""
+    """Teach what clipping withheld of a run that was normal after all. An empty token changes nothing."""
     if not token:
         return
     _, r, clipped, rate, spread_rate, weekday, hour = _TOKEN.unpack(token)
@@ -35,14 +35,14 @@ def forgive(baseline: Baseline, token: bytes) -> None:
 
 
 def confirm(baseline: Baseline, token: bytes) -> None:
-    """"This run was wrong": take back what it taught the level. An empty token changes nothing."""
+    """Take back what a run that was wrong taught the level. An empty token changes nothing."""
     if token:
         _, _, clipped, rate, *_ = _TOKEN.unpack(token)
         baseline.level -= rate * clipped
 
 
 def accept_as_normal(baseline: Baseline, token: bytes = b"") -> None:
-    """"This is the new normal": move to the level of the run and warm up again from 5 runs, keeping the calendar."""
+    """Move to the level of the run and warm up again from 5 runs on, keeping spread and calendar."""
     if token:
         _, r, clipped, rate, *_ = _TOKEN.unpack(token)
         baseline.level += r - rate * clipped

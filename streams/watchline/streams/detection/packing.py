@@ -34,7 +34,9 @@ def pack(baseline: Baseline) -> bytes:
     if len(slots) == HOURS:
         return head + _SLOTS[HOURS].pack(*b.hour, seen)
     hour = b.hour
-    return head + _SLOTS[len(slots)].pack(*[hour[slot] for slot in slots], bytes([seen[slot] for slot in slots]))
+    return head + _SLOTS[len(slots)].pack(
+        *[hour[slot] for slot in slots], bytes([seen[slot] for slot in slots])
+    )
 
 
 def unpack(raw: bytes) -> Baseline:

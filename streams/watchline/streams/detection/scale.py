@@ -32,7 +32,8 @@ def from_scale(y: float, kind: MetricKind, scale: Scale) -> float:
     """What *y* is in the metric's own unit; never negative for rows, seconds and rates on the log scale."""
     if scale == "linear":
         return y
-    magnitude = exp(min(abs(y) + LOG_OFFSETS[kind], _HIGHEST_EXPONENT)) - OFFSETS[kind]
+    exponent = abs(y) + LOG_OFFSETS[kind]
+    magnitude = exp(exponent if exponent < _HIGHEST_EXPONENT else _HIGHEST_EXPONENT) - OFFSETS[kind]
     if y >= 0.0:
         return magnitude
     return -magnitude if kind == "custom" else 0.0
@@ -50,5 +51,3 @@ def relative_change(move: float, centre: float, scale: Scale) -> float:
     if scale == "log":
         return abs(expm1(min(move, _HIGHEST_EXPONENT)))
     return abs(move) / max(1e-9, abs(centre))
-
-

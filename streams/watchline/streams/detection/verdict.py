@@ -9,6 +9,7 @@ import msgspec
 
 from watchline.streams.detection.rules import Rule
 from watchline.streams.detection.scale import from_scale
+from watchline.streams.detection.score import Score
 
 Reason = Literal["point", "sustained", "zero", "static"]
 
@@ -16,25 +17,34 @@ Reason = Literal["point", "sustained", "zero", "static"]
 class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The judgement of one run; the range is worked out when asked for, since few verdicts are shown.
 
-    `score` is the z of the run, `baseline_runs` the number of runs learnt before it, `shifted` says that a new level
-    was adopted with this run. `token` (flagged and learnt runs only, else empty) is what feedback on it needs.
-    `expected`, `lower` and `upper` are None before the first run.
+    `baseline_runs` is the number of runs learnt before it, `shifted` says that a new level was adopted with
+    this run. `token` (flagged and learnt runs only, else empty) is what feedback on it needs.
     """
 
     rule: Rule
     value: float
-    score: float = 0.0
-    flagged: bool = False
-    reason: Reason | None = None
-    shifted: bool = False
-    warming_up: bool = False
-    baseline_runs: int = 0
+    scored: Score | None  # None before the first run, and for a value that isn't finite
+    reason: Reason | None
+    shifted: bool
+    warming_up: bool
+    baseline_runs: int
     seasons: tuple[str, ...] = ()
-    expected: float | None = None
-    centre: float = 0.0  # expected, on the scale of the rule
-    deviation: float = 0.0  # standard error of one run around it
-    freedom: float = 2.0  # degrees of freedom of the score
     token: bytes = b""
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the run is an anomaly; `reason` says of which kind."""
+        return self.reason is not None
+
+    @property
+    def score(self) -> float:
+        """The z of the run: what `limit` is compared with."""
+        return self.scored.z if self.scored else 0.0
+
+    @property
+    def expected(self) -> float | None:
+        """The expected value, in the metric's own unit."""
+        return self.scored.expected if self.scored else None
 
     @property
     def limit(self) -> float:
@@ -52,19 +62,21 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
         return self._edge(1.0)
 
     def _edge(self, side: float) -> float | None:
-        if self.expected is None:
+        if self.scored is None:
             return None
-        reach = self.deviation * _t_of(self.rule.z_limit, self.freedom)
-        edge = from_scale(self.centre + side * reach, self.rule.kind, self.rule.scale)
-        least = self.expected + side * least_change(self.rule, self.expected)
-        if self.rule.scale == "log" and self.rule.kind != "custom":
+        rule, scored = self.rule, self.scored
+        reach = scored.error * _t_of(rule.z_limit, scored.freedom)
+        edge = from_scale(scored.centre + side * reach, rule.kind, rule.scale)
+        least = scored.expected + side * least_change(rule, scored.expected)
+        if rule.scale == "log" and rule.kind != "custom":
             least = max(0.0, least)
-        return min(edge, least) if side < 0 else max(edge, least)
+        return min(edge, least) if side < 0.0 else max(edge, least)
 
 
 def least_change(rule: Rule, expected: float) -> float:
     """The change below which a run is never flagged, in the metric's own unit."""
-    return max(rule.min_absolute_change, rule.min_relative_change * abs(expected))
+    relative, absolute = rule.min_relative_change * abs(expected), rule.min_absolute_change
+    return relative if relative > absolute else absolute
 
 
 def _t_of(z: float, freedom: float) -> float:

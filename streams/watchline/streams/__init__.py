@@ -1,0 +1,1 @@
+"""The Faust application: pure folds of the event log, and the agents around them."""

@@ -1,0 +1,101 @@
+"""The Faust application: three topics, three tables, three agents, and the pulses that drive its clocks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+import structlog
+from faust.types import EventT, StreamT
+
+from watchline.streams.folders import DeclarationsFolder, RunsFolder, WatermarksFolder, keys_of
+from watchline.streams.pulses import encode_pulse
+from watchline.streams.runs.desk import Rhythm, Tables
+from watchline.streams.settings import StreamsSettings
+from watchline.streams.shell import Folder, Shell
+from watchline.streams.transport import BatchStream, StateTable, StreamsApp, make_app, send_all
+
+log = structlog.get_logger()
+
+
+def build_application(settings: StreamsSettings) -> StreamsApp:
+    """Everything wired; nothing is opened until the application starts."""
+    topics = settings.topics
+    app = make_app(
+        app_id=topics.application,
+        kafka=settings.kafka,
+        partitions=settings.partitions,
+        fetch_wait_ms=settings.fetch_wait_ms,
+        session_timeout=settings.session_timeout_seconds,
+        rebalance_timeout=settings.session_timeout_seconds,
+        commit_interval=settings.commit_interval_seconds,
+        replication_factor=settings.replication_factor,
+    )
+    declarations, runs, watermarks = (_table(app, settings, name) for name in ("declarations", "runs", "watermarks"))
+    rhythm = Rhythm(settings.pulse_seconds, settings.settle_seconds, settings.log_epoch)
+    runs_folder = RunsFolder(
+        Tables(
+            row=runs.data.get,
+            declared=lambda key: declarations_folder.declared(key),  # noqa: PLW0108 - it is made below
+            keys=keys_of(runs, declarations),
+        ),
+        rhythm,
+    )
+    declarations_folder = DeclarationsFolder(declarations, epoch=settings.log_epoch, wake=runs_folder.wake)
+    _add_agent(app, settings, topics.pipelines, declarations, declarations_folder)
+    _add_agent(app, settings, topics.runs, runs, runs_folder)
+    _add_agent(app, settings, topics.watermarks, watermarks, WatermarksFolder(watermarks, epoch=settings.log_epoch))
+    _forget_what_moved(app, runs, declarations, runs_folder, declarations_folder)
+    _pulse(app, settings, runs)
+    return app
+
+
+def _table(app: StreamsApp, settings: StreamsSettings, name: str) -> StateTable:
+    table = app.Table(name, key_type=bytes, value_type=bytes, partitions=settings.partitions)
+    return cast(StateTable, table)
+
+
+def _add_agent(app: StreamsApp, settings: StreamsSettings, topic: str, table: StateTable, folder: Folder) -> None:
+    shell = Shell(app, settings, topic, table, folder)
+    source = app.topic(topic, key_type=bytes, value_type=bytes, value_serializer="raw")
+
+    @app.agent(source, name=topic)
+    async def absorb(stream: StreamT[bytes]) -> None:
+        async for events in _batches(stream, settings.batch_size):
+            await shell.absorb(events)
+
+
+def _batches(stream: StreamT[bytes], size: int) -> AsyncIterator[Sequence[EventT[Any]]]:
+    return cast(BatchStream, stream).take_events(size)
+
+
+def _forget_what_moved(
+    app: StreamsApp,
+    runs: StateTable,
+    declarations: StateTable,
+    runs_folder: RunsFolder,
+    declarations_folder: DeclarationsFolder,
+) -> None:
+    @app.on_rebalance_complete.connect(weak=False)
+    async def forget(*_: object, **__: object) -> None:
+        runs_folder.keep(runs.owned())
+        declarations_folder.keep(frozenset(key for _, key, _ in declarations.rows()))
+
+
+def _pulse(app: StreamsApp, settings: StreamsSettings, runs: StateTable) -> None:
+    """Write the time into every partition that is ours, so that idle partitions have a clock too."""
+
+    @app.task  # type: ignore[untyped-decorator]  # Faust leaves it untyped
+    async def pulse() -> None:
+        while not app.should_stop:
+            owned = runs.owned() if app.tables.recovery.completed.is_set() else frozenset()  # type: ignore[attr-defined]
+            record = encode_pulse(time.time_ns() // 1000)
+            try:
+                await asyncio.gather(
+                    *(send_all(app, settings.topics.runs, [(None, record, None)], number) for number in owned)
+                )
+            except Exception:  # a missed pulse only delays verdicts, and the gap rule covers it
+                log.exception("pulse.failed")
+            await app.sleep(settings.pulse_seconds)

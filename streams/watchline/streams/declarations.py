@@ -1,0 +1,82 @@
+"""What a pipeline has declared: the fold that keeps the newest declaration, and the limits in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+from watchline.schemas import PipelineDeclared, encode
+from watchline.schemas.declaration import AnomalyRule, Mute
+from watchline.schemas.records import PipelineRecord, revision_of
+from watchline.streams.effects import Effects
+from watchline.streams.instants import SECOND, to_micros
+from watchline.streams.rows import DeclarationRow
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The limits, mutes and rules of one pipeline, its type's defaults applied; times in microseconds."""
+
+    active: bool = True
+    owner: str | None = None
+    type: str | None = None
+    freshness_limit: int | None = None
+    timeliness_limit: int | None = None
+    mutes: tuple[Mute, ...] = ()
+    rules: tuple[AnomalyRule, ...] = ()
+    timezone: str = "UTC"
+    first_declared_at: int | None = None
+
+    def watches(self, check: str, at: int) -> bool:
+        """Whether `check` may open an incident at `at`: the pipeline is active and no mute covers it."""
+        return self.active and not any(_covers(mute, check, at) for mute in self.mutes)
+
+    def unmuted_at(self, check: str, at: int) -> int | None:
+        """When the mutes that cover `check` at `at` will all have ended; None when one has no end."""
+        ends = [mute.until for mute in self.mutes if _covers(mute, check, at)]
+        known = [to_micros(end) for end in ends if end is not None]
+        return max(known, default=at) if len(known) == len(ends) else None
+
+    @cached_property
+    def zone(self) -> ZoneInfo | None:
+        """The zone of the schedule, None for UTC."""
+        return None if self.timezone == "UTC" else ZoneInfo(self.timezone)
+
+
+UNDECLARED = Declared()
+
+
+def _covers(mute: Mute, check: str, at: int) -> bool:
+    return mute.check in (check, "all") and (mute.until is None or at < to_micros(mute.until))
+
+
+def fold_declaration(row: DeclarationRow, event: PipelineDeclared, *, epoch: int, effects: Effects) -> None:
+    """Keep the declaration that was made last (by time, then by id), whatever the order of arrival."""
+    declared_at = to_micros(event.occurred_at)
+    row.first_declared_at = min(row.first_declared_at or declared_at, declared_at)
+    if (declared_at, event.event_id.bytes) <= (row.declared_at, row.event_id):
+        return
+    row.declared_at, row.event_id, row.declaration = declared_at, event.event_id.bytes, encode(event)
+    effects.state.append(
+        PipelineRecord(pipeline=event.pipeline, revision=revision_of(epoch, row.offset), declaration=event)
+    )
+
+
+def read_declaration(row: DeclarationRow) -> Declared:
+    """The limits in force under `row`."""
+    event = PipelineDeclared.model_validate_json(row.declaration)
+    defaults = event.type_defaults
+    freshness = event.freshness or (defaults.freshness if defaults else None)
+    timeliness = event.timeliness or (defaults.timeliness if defaults else None)
+    return Declared(
+        active=event.active,
+        owner=event.owner,
+        type=event.type,
+        freshness_limit=int(freshness.max_age_seconds * SECOND) if freshness else None,
+        timeliness_limit=int(timeliness.max_duration_seconds * SECOND) if timeliness else None,
+        mutes=event.mutes + (defaults.mutes if defaults else ()),
+        rules=event.anomaly_rules,
+        timezone=event.schedule.timezone if event.schedule else "UTC",
+        first_declared_at=row.first_declared_at,
+    )

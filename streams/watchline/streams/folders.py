@@ -1,0 +1,155 @@
+"""The three folds, one a topic, each with the table it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+
+from watchline.schemas import (
+    FeedbackGiven,
+    PipelineDeclared,
+    RunEnded,
+    RunHeartbeat,
+    RunStarted,
+    WatermarkAdvanced,
+)
+from watchline.streams.declarations import UNDECLARED, Declared, fold_declaration, read_declaration
+from watchline.streams.effects import Effects
+from watchline.streams.intake import Intake
+from watchline.streams.pulses import PartitionClock
+from watchline.streams.rows import DeclarationRow, Row, WatermarksRow, decode_row, encode_row
+from watchline.streams.runs.desk import BatchFold, Desk, Rhythm, Tables
+from watchline.streams.shell import Folded
+from watchline.streams.transport import StateTable
+from watchline.streams.watermarks import fold_watermark
+
+
+class RunsFolder:
+    """Folds the topic `runs`; a desk a partition is all it keeps in memory."""
+
+    expects = (RunStarted, RunHeartbeat, RunEnded, FeedbackGiven)
+
+    def __init__(self, tables: Tables, rhythm: Rhythm) -> None:
+        self._tables, self._rhythm = tables, rhythm
+        self._desks: dict[int, Desk] = {}
+        self._clocks: dict[int, PartitionClock] = {}  # as they were before the batch
+
+    def fold(self, intake: Intake, *, now: int) -> Folded:
+        rows: dict[int, dict[bytes, bytes]] = {}
+        effects: dict[int, Effects] = {}
+        self._clocks = {}
+        for partition, taken in intake.taken.items():
+            desk = self._desks.setdefault(partition, Desk(partition))
+            self._clocks[partition] = copy(desk.clock)
+            batch = BatchFold(desk, self._tables, self._rhythm)
+            rows[partition] = batch.take(taken, now=now)
+            effects[partition] = batch.effects
+        return rows, effects
+
+    def undo(self) -> None:
+        for partition, clock in self._clocks.items():
+            self._desks[partition].reset(clock)
+
+    def wake(self, partition: int, key: bytes) -> None:
+        """Look at a pipeline at the next pulse: its declaration changed."""
+        if partition in self._desks:
+            self._desks[partition].wake(key)
+
+    def keep(self, partitions: frozenset[int]) -> None:
+        """Forget partitions that are no longer ours, and rebuild the deadlines of the others from their rows."""
+        self._desks = {number: desk for number, desk in self._desks.items() if number in partitions}
+        for desk in self._desks.values():
+            desk.deadlines = None
+
+
+class DeclarationsFolder:
+    """Folds the topic `pipelines` and serves the limits in force to the other folds of the worker."""
+
+    expects = (PipelineDeclared,)
+
+    def __init__(self, table: StateTable, *, epoch: int, wake: Callable[[int, bytes], None]) -> None:
+        self._table, self._epoch, self._wake = table, epoch, wake
+        self._read: dict[bytes, tuple[bytes, Declared]] = {}
+
+    def fold(self, intake: Intake, *, now: int) -> Folded:  # noqa: ARG002 - the time of a declaration is its own
+        rows: dict[int, dict[bytes, bytes]] = {}
+        effects = {partition: Effects() for partition in intake.taken}
+        for partition, taken in intake.taken.items():
+            held: dict[bytes, DeclarationRow] = {}
+            for record in taken:
+                if not isinstance(record.event, PipelineDeclared):
+                    continue
+                row = _row_of(self._table, held, record.key, DeclarationRow(partition))
+                if record.offset > row.offset:
+                    row.offset = record.offset
+                    fold_declaration(row, record.event, epoch=self._epoch, effects=effects[partition])
+            rows[partition] = {key: encode_row(row) for key, row in held.items()}
+            for key in held:
+                self._wake(partition, key)
+        return rows, effects
+
+    def undo(self) -> None:
+        """Nothing is kept in memory that a batch changes."""
+
+    def declared(self, key: bytes) -> Declared:
+        """What `key` has declared, the defaults if nothing; read once for each row."""
+        raw = self._table.data.get(key)
+        if raw is None:
+            return UNDECLARED
+        known = self._read.get(key)
+        if known is None or known[0] is not raw:
+            known = self._read[key] = (raw, read_declaration(decode_row(DeclarationRow, raw)))
+        return known[1]
+
+    def keep(self, keys: frozenset[bytes]) -> None:
+        """Forget what was read of pipelines that are no longer ours."""
+        self._read = {key: read for key, read in self._read.items() if key in keys}
+
+
+class WatermarksFolder:
+    """Folds the topic `watermarks`."""
+
+    expects = (WatermarkAdvanced,)
+
+    def __init__(self, table: StateTable, *, epoch: int) -> None:
+        self._table, self._epoch = table, epoch
+
+    def fold(self, intake: Intake, *, now: int) -> Folded:  # noqa: ARG002 - the time of an advance is its own
+        rows: dict[int, dict[bytes, bytes]] = {}
+        effects = {partition: Effects() for partition in intake.taken}
+        for partition, taken in intake.taken.items():
+            held: dict[bytes, WatermarksRow] = {}
+            for record in taken:
+                if not isinstance(record.event, WatermarkAdvanced):
+                    continue
+                row = _row_of(self._table, held, record.key, WatermarksRow(partition))
+                if record.offset > row.offset:
+                    row.offset = record.offset
+                    fold_watermark(row, record.event, epoch=self._epoch, effects=effects[partition])
+            rows[partition] = {key: encode_row(row) for key, row in held.items()}
+        return rows, effects
+
+    def undo(self) -> None:
+        """Nothing is kept in memory that a batch changes."""
+
+
+def _row_of(table: StateTable, held: dict[bytes, Row], key: bytes, new: Row) -> Row:
+    row = held.get(key)
+    if row is None:
+        raw = table.data.get(key)
+        row = held[key] = new if raw is None else decode_row(type(new), raw)
+    return row
+
+
+def keys_of(*tables: StateTable) -> Callable[[int], Iterator[bytes]]:
+    """A function that lists the keys of a partition that any of `tables` holds, each once."""
+
+    def keys(partition: int) -> Iterator[bytes]:
+        seen: set[bytes] = set()
+        for table in tables:
+            for home, key, _ in table.rows():
+                if home == partition and key not in seen:
+                    seen.add(key)
+                    yield key
+
+    return keys

@@ -1,0 +1,52 @@
+"""The clock of a partition: pulses that travel in it, in order with its events.
+
+Absence is decided by pulses only, so a backlog delays a verdict and never invents one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from watchline.streams.instants import SECOND, to_datetime, to_micros
+
+_PREFIX = b'{"pulse":'
+
+
+def encode_pulse(at: int) -> bytes:
+    """The record of a pulse at `at` (microseconds)."""
+    return orjson.dumps({"pulse": to_datetime(at).isoformat()})
+
+
+def decode_pulse(raw: bytes | None) -> int | None:
+    """The time of a pulse in microseconds; None when the record is no pulse."""
+    if raw is None or not raw.startswith(_PREFIX):
+        return None
+    try:
+        return to_micros(datetime.fromisoformat(orjson.loads(raw)["pulse"]))
+    except (ValueError, TypeError, KeyError):
+        return None  # it only looks like a pulse: the decoder of events will say what is wrong with it
+
+
+@dataclass(slots=True)
+class PartitionClock:
+    """How far the log of one partition has been read, in the time of its pulses (microseconds)."""
+
+    last: int | None = None
+    settled_at: int = 0
+
+    def advance(self, at: int, *, interval: float, settle: float) -> bool:
+        """Take the pulse `at`; whether verdicts of absence may be given now.
+
+        Time never goes back: an older or doubled pulse is ignored. After a gap of more than three intervals (or at the
+        start, when it is not known whether there was one) verdicts are withheld for `settle` seconds, since events may
+        still be on their way.
+        """
+        if self.last is not None and at <= self.last:
+            return False
+        if self.last is None or at - self.last > 3 * interval * SECOND:
+            self.settled_at = at + int(settle * SECOND)
+        self.last = at
+        return at >= self.settled_at

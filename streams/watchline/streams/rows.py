@@ -1,0 +1,157 @@
+"""What the tables hold: one row a pipeline and table, opaque to Faust, a few KB at most.
+
+A row is a header (format version, partition, source offset absorbed) and a msgpack body. An event at or below the
+offset has been absorbed already and is skipped; the header can be read without the body.
+"""
+
+from __future__ import annotations
+
+from struct import Struct as Layout
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from watchline.schemas.errors import Misconfigured
+
+FORMAT = 1
+_HEADER = Layout(">BHq")
+
+
+class End(msgspec.Struct, array_like=True, gc=False):
+    """The winning end of a run; texts and custom metrics are left to the sink, which keeps them by `event_id`."""
+
+    event_id: bytes
+    ended_at: int
+    status: Literal["succeeded", "failed", "aborted", "unknown"]
+    reported_status: str | None = None
+    duration: int | None = None  # microseconds, as the job measured it
+    inserts: int | None = None
+    updates: int | None = None
+    deletes: int | None = None
+    total_rows: int | None = None
+
+
+class Run(msgspec.Struct, array_like=True):
+    """One run as merged so far; times in microseconds."""
+
+    run_id: bytes
+    started_at: int | None = None
+    attempt: int | None = None
+    backfill: bool = False
+    parent_run_id: bytes | None = None
+    nominal_at: int | None = None
+    heartbeat_seconds: float | None = None
+    last_heartbeat_at: int | None = None
+    watermark: str | None = None
+    next_watermark: str | None = None
+    producer_host: str | None = None
+    overdue: bool = False
+    anomalous: bool = False
+    judged: bool = False
+    flags: list[str] = msgspec.field(default_factory=list)
+    end: End | None = None
+
+
+class OpenIncident(msgspec.Struct, array_like=True):
+    """An incident that is not resolved; `clean_runs` counts towards its end, `facts` is JSON for its last message."""
+
+    kind: Literal["anomaly", "freshness", "timeliness", "failure"]
+    subject: str
+    incident_id: bytes
+    opened_at: int
+    cause_at: int
+    severity: Literal["warn", "fail"]
+    title: str
+    facts: bytes
+    transition_no: int = 1
+    clean_runs: int = 0
+    adopted: bool = False
+    run_id: bytes | None = None
+
+
+class RunsRow(msgspec.Struct, array_like=True):
+    """Everything about the runs of one pipeline that must change together."""
+
+    partition: int
+    offset: int = -1
+    first_seen_at: int = 0
+    open: list[Run] = msgspec.field(default_factory=list)
+    ended: list[Run] = msgspec.field(default_factory=list)  # the newest few, oldest first
+    digests: bytes = b""  # of older ended runs, 8 bytes each, oldest first
+    baselines: dict[str, bytes] = msgspec.field(default_factory=dict)
+    last_change_at: int | None = None
+    newest_outcome: int | None = None  # start of the newest run whose outcome counted
+    incidents: list[OpenIncident] = msgspec.field(default_factory=list)
+
+
+class DeclarationRow(msgspec.Struct, array_like=True):
+    """The newest declaration of a pipeline, as the JSON it came in."""
+
+    partition: int
+    offset: int = -1
+    first_declared_at: int = 0
+    declared_at: int = 0
+    event_id: bytes = b""
+    declaration: bytes = b""
+
+
+class Mark(msgspec.Struct, array_like=True):
+    """The watermark of one dataset (or, under "", of the pipeline itself)."""
+
+    kind: Literal["timestamp", "integer", "text"]
+    effective: str
+    effective_at: int
+    event_id: bytes
+    regressions: int = 0
+
+
+class WatermarksRow(msgspec.Struct, array_like=True):
+    """All watermarks of one pipeline, and digests of the newest events so that a repetition counts as nothing."""
+
+    partition: int
+    offset: int = -1
+    marks: dict[str, Mark] = msgspec.field(default_factory=dict)
+    digests: bytes = b""
+
+
+Row = TypeVar("Row", RunsRow, DeclarationRow, WatermarksRow)
+_encoder = msgspec.msgpack.Encoder()
+_decoders: dict[type, msgspec.msgpack.Decoder[Any]] = {
+    kind: msgspec.msgpack.Decoder(kind) for kind in (RunsRow, DeclarationRow, WatermarksRow)
+}
+
+
+def encode_row(row: RunsRow | DeclarationRow | WatermarksRow) -> bytes:
+    """The bytes of `row` for its table and changelog."""
+    return _HEADER.pack(FORMAT, row.partition, row.offset) + _encoder.encode(row)
+
+
+def decode_row(kind: type[Row], raw: bytes) -> Row:
+    """The row in `raw`; a format that this version doesn't know stops the worker rather than losing state."""
+    if raw[0] != FORMAT:
+        raise Misconfigured(
+            f"a table row has format {raw[0]}, this version reads {FORMAT}",
+            hint="run the version that wrote it, or rebuild the tables from the log under a new topic prefix",
+        )
+    row: Row = _decoders[kind].decode(memoryview(raw)[_HEADER.size :])
+    return row
+
+
+def partition_of(raw: bytes) -> int:
+    """The partition that a row belongs to, without decoding its body."""
+    partition: int = _HEADER.unpack_from(raw)[1]
+    return partition
+
+
+def remember_digest(digests: bytes, identity: bytes, keep: int) -> bytes:
+    """Append the digest of a 16-byte id (its last 8 bytes, the random part of a UUID) and keep the newest `keep`."""
+    return (digests + identity[8:])[-8 * keep :]
+
+
+def holds_digest(digests: bytes, identity: bytes) -> bool:
+    """Whether the digest of `identity` is among `digests`."""
+    digest = identity[8:]
+    found = digests.find(digest)
+    while found != -1 and found % 8:
+        found = digests.find(digest, found + 1)
+    return found != -1

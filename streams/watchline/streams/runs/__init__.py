@@ -1,0 +1,1 @@
+"""The fold of the runs of one pipeline: merge, judge, watch, and say what changed."""

@@ -1,0 +1,113 @@
+"""One partition of the topic `runs`: its clock, its deadlines, and the fold of a batch of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from watchline.streams.deadlines import Deadlines
+from watchline.streams.declarations import Declared
+from watchline.streams.effects import Effects
+from watchline.streams.intake import Taken
+from watchline.streams.pulses import PartitionClock
+from watchline.streams.rows import RunsRow, decode_row, encode_row
+from watchline.streams.runs.fold import RunsEvent, RunsFold, next_deadline
+from watchline.streams.runs.incidents import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often pulses come, and how long absence is not judged after a gap, in seconds; and the log's epoch."""
+
+    pulse: float
+    settle: float
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Read access to what is known: rows of runs by key, the declaration of a key, all keys of a partition."""
+
+    row: Callable[[bytes], bytes | None]
+    declared: Callable[[bytes], Declared]
+    keys: Callable[[int], Iterable[bytes]]
+
+
+@dataclass(slots=True)
+class Desk:
+    """What this worker keeps in memory of a partition; all of it can be rebuilt from the tables."""
+
+    partition: int
+    clock: PartitionClock = field(default_factory=PartitionClock)
+    deadlines: Deadlines | None = None
+
+    def wake(self, key: bytes) -> None:
+        """Look at `key` again at the next pulse: its declaration changed."""
+        if self.deadlines is not None:
+            self.deadlines.schedule(key, 0)
+
+    def reset(self, clock: PartitionClock) -> None:
+        """Go back to before a batch that could not be finished; the deadlines are rebuilt at the next pulse."""
+        self.clock, self.deadlines = clock, None
+
+
+class BatchFold:
+    """Folds the records of one partition in order; tables are only read, what is to be written or sent is collected.
+
+    When it can't be written or sent, the desk must be reset and the batch folded again.
+    """
+
+    def __init__(self, desk: Desk, tables: Tables, rhythm: Rhythm) -> None:
+        self.effects = Effects()
+        self._desk, self._tables, self._rhythm = desk, tables, rhythm
+        self._folds: dict[bytes, RunsFold] = {}
+        self._moved: set[bytes] = set()  # keys whose deadline may have changed
+
+    def take(self, records: Iterable[Taken], *, now: int) -> dict[bytes, bytes]:
+        """Fold `records`, read at `now` (microseconds); the rows to write."""
+        for record in records:
+            if record.pulse is not None:
+                self._pulse(record.pulse, record.offset)
+            elif isinstance(record.event, RunsEvent):
+                clock = self._desk.clock.last or 0
+                self._fold_of(record.key).absorb(record.event, offset=record.offset, now=now, clock=clock)
+                self._moved.add(record.key)
+        if self._desk.deadlines is not None:
+            self._reschedule(self._desk.deadlines)
+        return {key: encode_row(fold.close()) for key, fold in self._folds.items() if fold.changed}
+
+    def _pulse(self, at: int, offset: int) -> None:
+        desk = self._desk
+        if not desk.clock.advance(at, interval=self._rhythm.pulse, settle=self._rhythm.settle):
+            return
+        if desk.deadlines is None:
+            desk.deadlines = Deadlines(self._known(at))
+        self._reschedule(desk.deadlines)
+        for key in desk.deadlines.pop_due(at):
+            self._fold_of(key).watch(at, offset=offset)
+            self._moved.add(key)
+
+    def _reschedule(self, deadlines: Deadlines) -> None:
+        for key in self._moved:
+            fold = self._folds[key]
+            deadlines.schedule(key, next_deadline(fold.scene, fold.row, self._desk.clock.last or 0))
+        self._moved.clear()
+
+    def _fold_of(self, key: bytes) -> RunsFold:
+        fold = self._folds.get(key)
+        if fold is None:
+            fold = self._folds[key] = RunsFold(self._scene_of(key), self._row_of(key))
+        return fold
+
+    def _scene_of(self, key: bytes) -> Scene:
+        return Scene(key.decode(), self._tables.declared(key), self._rhythm.epoch, self.effects)
+
+    def _row_of(self, key: bytes) -> RunsRow:
+        raw = self._tables.row(key)
+        return RunsRow(self._desk.partition) if raw is None else decode_row(RunsRow, raw)
+
+    def _known(self, at: int) -> Iterator[tuple[bytes, int]]:
+        for key in self._tables.keys(self._desk.partition):
+            due = next_deadline(self._scene_of(key), self._row_of(key), at)
+            if due is not None:
+                yield key, due

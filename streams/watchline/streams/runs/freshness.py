@@ -1,0 +1,67 @@
+"""How old the data is: the age of the last insert, update or delete against the limit of the pipeline or its type."""
+
+from __future__ import annotations
+
+from watchline.schemas.records import IncidentFact
+from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.rows import Run, RunsRow
+from watchline.streams.runs.incidents import Scene, find_incident, open_incident, resolve_incident
+
+
+def note_change(row: RunsRow, run: Run, now: int) -> bool:
+    """Remember when `run` changed data; whether the data became newer. A backfill makes nothing fresh.
+
+    A time ahead of `now` (a clock that runs ahead) counts as `now`.
+    """
+    end = run.end
+    if end is None or run.backfill or not any((end.inserts, end.updates, end.deletes)):
+        return False
+    changed_at = min(end.ended_at, now)
+    if row.last_change_at is not None and changed_at <= row.last_change_at:
+        return False
+    row.last_change_at = changed_at
+    return True
+
+
+def stale_at(scene: Scene, row: RunsRow) -> int | None:
+    """When the data passes its age limit; None without a limit or while the incident is open.
+
+    A pipeline that never changed anything is counted from its first declaration, else from its first event.
+    """
+    limit = scene.declared.freshness_limit
+    if limit is None or find_incident(row, "freshness"):
+        return None
+    return _fresh_until(scene, row, limit)
+
+
+def watch_age(scene: Scene, row: RunsRow, at: int) -> None:
+    """Open the freshness incident once the data is older than its limit, resolve it when it no longer is."""
+    limit = scene.declared.freshness_limit
+    incident = find_incident(row, "freshness")
+    stale = limit is not None and at >= _fresh_until(scene, row, limit)
+    if incident and not stale:
+        resolve_incident(scene, row, incident, at=at, reason="recovered")
+    elif limit and stale and incident is None and scene.declared.watches("freshness", at):
+        _open(scene, row, at, limit)
+
+
+def _fresh_until(scene: Scene, row: RunsRow, limit: int) -> int:
+    counted_from = row.last_change_at
+    if counted_from is None:
+        counted_from = scene.declared.first_declared_at or row.first_seen_at
+    return counted_from + limit
+
+
+def _open(scene: Scene, row: RunsRow, at: int, limit: int) -> None:
+    changed = row.last_change_at
+    fact = IncidentFact(
+        name="age",
+        value=(at - _fresh_until(scene, row, limit) + limit) / SECOND,
+        limit=limit / SECOND,
+        unit="seconds",
+        note=f"last change {to_datetime(changed).isoformat()}" if changed is not None else "nothing was ever loaded",
+    )
+    open_incident(
+        scene, row, "freshness", at=at, cause_at=_fresh_until(scene, row, limit), severity="fail",
+        title="data is stale", facts=(fact,),
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Incidents of one pipeline: at most one open per kind and subject, each transition numbered and published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+from uuid import UUID, uuid5
+
+import orjson
+
+from watchline.schemas.records import IncidentFact, IncidentKind, IncidentRecord, Transition, revision_of
+from watchline.streams.declarations import Declared
+from watchline.streams.effects import Effects
+from watchline.streams.instants import to_datetime
+from watchline.streams.rows import OpenIncident, RunsRow
+
+Severity = Literal["warn", "fail"]
+ResolveReason = Literal["recovered", "arrived_late", "paused", "adopted"]
+NAMESPACE = UUID("6f2a3c1e-7d0b-5c58-9a51-0a7b0d5f8e11")
+MAX_FACTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a fold stands: whose row, under which declaration, at which record of which log."""
+
+    pipeline: str
+    declared: Declared
+    epoch: int
+    effects: Effects
+
+
+def find_incident(row: RunsRow, kind: IncidentKind, subject: str = "") -> OpenIncident | None:
+    """The open incident of `kind` and `subject`, if any."""
+    return next((it for it in row.incidents if it.kind == kind and it.subject == subject), None)
+
+
+def open_incident(
+    scene: Scene,
+    row: RunsRow,
+    kind: IncidentKind,
+    *,
+    at: int,
+    cause_at: int,
+    severity: Severity,
+    title: str,
+    facts: Sequence[IncidentFact],
+    subject: str = "",
+    run_id: bytes | None = None,
+) -> OpenIncident:
+    """Open an incident and say so; its id follows from fingerprint and log position, so a replay makes the same one."""
+    fingerprint = fingerprint_of(scene.pipeline, kind, subject)
+    identity = uuid5(NAMESPACE, f"{fingerprint}:{scene.epoch}:{row.partition}:{row.offset}").bytes
+    kept = orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
+    incident = OpenIncident(kind, subject, identity, at, cause_at, severity, title, kept, run_id=run_id)
+    row.incidents.append(incident)
+    _publish(scene, row, incident, "opened", at)
+    return incident
+
+
+def update_incident(
+    scene: Scene,
+    row: RunsRow,
+    incident: OpenIncident,
+    *,
+    at: int,
+    cause_at: int,
+    severity: Severity,
+    title: str,
+    facts: Sequence[IncidentFact],
+    run_id: bytes | None,
+) -> None:
+    """Bring an open incident up to date; its severity never falls while it is open."""
+    incident.transition_no += 1
+    incident.cause_at = max(incident.cause_at, cause_at)
+    incident.severity = "fail" if "fail" in (incident.severity, severity) else "warn"
+    incident.title, incident.run_id = title, run_id
+    incident.facts = orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
+    _publish(scene, row, incident, "updated", at)
+
+
+def resolve_incident(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, reason: ResolveReason) -> None:
+    """Close an incident and say why; one cannot end before it began."""
+    incident.transition_no += 1
+    row.incidents.remove(incident)
+    _publish(scene, row, incident, "resolved", max(at, incident.opened_at), reason)
+
+
+def fingerprint_of(pipeline: str, kind: str, subject: str) -> str:
+    """What makes two incidents the same one: pipeline, kind and subject, hashed (32 hex digits)."""
+    return sha256("\0".join((pipeline, kind, subject)).encode()).hexdigest()[:32]
+
+
+def _publish(
+    scene: Scene,
+    row: RunsRow,
+    incident: OpenIncident,
+    transition: Transition,
+    at: int,
+    reason: ResolveReason | None = None,
+) -> None:
+    scene.effects.incidents.append(
+        IncidentRecord(
+            pipeline=scene.pipeline,
+            revision=revision_of(scene.epoch, row.offset),
+            incident_id=UUID(bytes=incident.incident_id),
+            fingerprint=fingerprint_of(scene.pipeline, incident.kind, incident.subject),
+            kind=incident.kind,
+            subject=incident.subject,
+            transition=transition,
+            transition_no=incident.transition_no,
+            severity=incident.severity,
+            at=to_datetime(at),
+            opened_at=to_datetime(incident.opened_at),
+            cause_at=to_datetime(incident.cause_at if transition != "resolved" else max(at, incident.cause_at)),
+            resolved_at=to_datetime(at) if transition == "resolved" else None,
+            resolve_reason=reason,
+            run_id=UUID(bytes=incident.run_id) if incident.run_id else None,
+            owner=scene.declared.owner,
+            pipeline_type=scene.declared.type,
+            title=incident.title,
+            facts=tuple(IncidentFact.model_validate(fact) for fact in orjson.loads(incident.facts)),
+        )
+    )

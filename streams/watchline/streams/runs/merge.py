@@ -1,0 +1,117 @@
+"""Merging the events of a run: any order and any repetition of the same events gives the same run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeVar
+
+from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
+from watchline.streams.instants import to_micros
+from watchline.streams.rows import End, Run
+
+T = TypeVar("T")
+
+
+def merge_start(run: Run, event: RunStarted) -> bool:
+    """Absorb a start; whether anything changed. The earliest start counts; a null never overwrites a value."""
+    before = _start_of(run)
+    run.started_at = _earlier(run.started_at, to_micros(event.occurred_at))
+    run.attempt = max(run.attempt or 1, event.attempt)
+    run.backfill = run.backfill or event.backfill
+    run.parent_run_id = _first(run.parent_run_id, event.parent_run_id.bytes if event.parent_run_id else None)
+    run.nominal_at = _earlier(run.nominal_at, _micros(event.nominal_at))
+    run.heartbeat_seconds = _first(run.heartbeat_seconds, event.heartbeat_seconds)
+    run.watermark = _first(run.watermark, event.watermark)
+    run.next_watermark = _first(run.next_watermark, event.next_watermark)
+    if event.producer:
+        run.producer_host = _first(run.producer_host, event.producer.host)
+    _add_flags(run, event.flags)
+    return _start_of(run) != before
+
+
+def merge_heartbeat(run: Run, event: RunHeartbeat) -> bool:
+    """Absorb a sign of life; whether anything changed. One that comes after the end is ignored."""
+    at = to_micros(event.occurred_at)
+    if run.end is not None or (run.last_heartbeat_at or 0) >= at:
+        return False
+    run.last_heartbeat_at = at
+    return True
+
+
+def merge_end(run: Run, event: RunEnded) -> bool:
+    """Absorb an end; whether it is now the end of the run. Of two, the later wins (by time, then by id)."""
+    ended_at = to_micros(event.occurred_at)
+    run.started_at = _earlier(run.started_at, _micros(event.started_at))
+    if run.end and (ended_at, event.event_id.bytes) <= (run.end.ended_at, run.end.event_id):
+        return False
+    if run.end:
+        _add_flags(run, ("conflicting_end",))
+    run.end = End(
+        event.event_id.bytes,
+        ended_at,
+        event.status,
+        event.reported_status,
+        None if event.duration_ms is None else event.duration_ms * 1000,
+        event.inserts,
+        event.updates,
+        event.deletes,
+        event.total_rows,
+    )
+    run.next_watermark = event.next_watermark or run.next_watermark
+    run.backfill = run.backfill or event.backfill
+    _add_flags(run, event.flags)
+    return True
+
+
+def duration_of(run: Run) -> int | None:
+    """How long the run took in microseconds: as measured, else end minus start; None when unknown or negative."""
+    if run.end is None:
+        return None
+    if run.end.duration is not None:
+        return run.end.duration
+    if run.started_at is None or run.end.ended_at < run.started_at:
+        return None
+    return run.end.ended_at - run.started_at
+
+
+def begun_at(run: Run) -> int | None:
+    """When the run began: as reported, else its end minus its duration, else its end."""
+    if run.started_at is not None or run.end is None:
+        return run.started_at
+    return run.end.ended_at - (run.end.duration or 0)
+
+
+def throughput_of(run: Run) -> float | None:
+    """Rows a second over the whole run, None without rows or time."""
+    duration = duration_of(run)
+    if run.end is None or not duration:
+        return None
+    rows = run.end.total_rows
+    if rows is None:
+        changes = [n for n in (run.end.inserts, run.end.updates, run.end.deletes) if n is not None]
+        rows = sum(changes) if changes else None
+    return None if rows is None else rows / (duration / 1_000_000)
+
+
+def _start_of(run: Run) -> tuple[object, ...]:
+    return (
+        run.started_at, run.attempt, run.backfill, run.parent_run_id, run.nominal_at, run.heartbeat_seconds,
+        run.watermark, run.next_watermark, run.producer_host, len(run.flags),
+    )  # fmt: skip
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def _earlier(held: int | None, seen: int | None) -> int | None:
+    return seen if held is None else held if seen is None else min(held, seen)
+
+
+def _first(held: T | None, seen: T | None) -> T | None:
+    return seen if held is None else held
+
+
+def _add_flags(run: Run, flags: tuple[str, ...]) -> None:
+    if not set(flags) <= set(run.flags):
+        run.flags = sorted({*run.flags, *flags})

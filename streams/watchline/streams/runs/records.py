@@ -1,0 +1,73 @@
+"""The canonical row of a run, as the sink receives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
+from watchline.schemas.events import RunError
+from watchline.schemas.records import RunRecord, revision_of
+from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.rows import Run
+from watchline.streams.runs.merge import duration_of, throughput_of
+
+
+@dataclass(slots=True)
+class Brought:
+    """What the events of one batch brought for a run and the row of the table does not keep."""
+
+    labels_started: dict[str, str] | None = None
+    labels_ended: dict[str, str] | None = None
+    metadata_started: dict[str, Any] | None = None
+    metadata_ended: dict[str, Any] | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    error: RunError | None = None
+
+    def take(self, event: RunStarted | RunHeartbeat | RunEnded, *, wins: bool) -> None:
+        """Keep the texts of a start, or of an end that is (for now) the end of the run."""
+        if isinstance(event, RunStarted):
+            self.labels_started, self.metadata_started = event.labels or None, event.metadata or None
+        elif isinstance(event, RunEnded) and wins:
+            self.labels_ended, self.metadata_ended = event.labels or None, event.metadata or None
+            self.metrics, self.error = event.metrics, event.error
+
+
+def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: int) -> RunRecord:
+    """The row of `run` after the source record at `offset`."""
+    end, duration = run.end, duration_of(run)
+    return RunRecord(
+        pipeline=pipeline,
+        revision=revision_of(epoch, offset),
+        run_id=UUID(bytes=run.run_id),
+        parent_run_id=UUID(bytes=run.parent_run_id) if run.parent_run_id else None,
+        attempt=run.attempt,
+        started_at=None if run.started_at is None else to_datetime(run.started_at),
+        nominal_at=None if run.nominal_at is None else to_datetime(run.nominal_at),
+        backfill=run.backfill,
+        heartbeat_seconds=run.heartbeat_seconds,
+        watermark=run.watermark,
+        next_watermark=run.next_watermark,
+        last_heartbeat_at=None if run.last_heartbeat_at is None else to_datetime(run.last_heartbeat_at),
+        status="running" if end is None else end.status,
+        reported_status=end and end.reported_status,
+        end_event_id=end and UUID(bytes=end.event_id),
+        ended_at=end and to_datetime(end.ended_at),
+        duration_seconds=None if duration is None else duration / SECOND,
+        inserts=end and end.inserts,
+        updates=end and end.updates,
+        deletes=end and end.deletes,
+        total_rows=end and end.total_rows,
+        throughput=throughput_of(run),
+        metrics=brought.metrics,
+        error=brought.error,
+        overdue=run.overdue,
+        anomalous=run.anomalous,
+        flags=tuple(run.flags),
+        labels_started=brought.labels_started,
+        labels_ended=brought.labels_ended,
+        metadata_started=brought.metadata_started,
+        metadata_ended=brought.metadata_ended,
+        producer_host=run.producer_host,
+    )

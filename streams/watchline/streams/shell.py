@@ -1,0 +1,99 @@
+"""The promise that every agent keeps for a batch: decode, fold, say, remember; only then is it acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import structlog
+from faust.types import EventT
+
+from watchline.streams.effects import Effects
+from watchline.streams.intake import Homes, Intake, sort_out
+from watchline.streams.publishing import publish_dead_letters, publish_effects, send_home
+from watchline.streams.settings import StreamsSettings
+from watchline.streams.transport import StateTable, StreamsApp
+
+log = structlog.get_logger()
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.1, 5.0
+
+Folded = tuple[Mapping[int, Mapping[bytes, bytes]], Mapping[int, Effects]]
+
+
+class Folder(Protocol):
+    """The fold of one topic: pure but for what it keeps in memory, which `undo` puts back."""
+
+    @property
+    def expects(self) -> tuple[type, ...]:
+        """The events that belong on the topic."""
+        ...
+
+    def fold(self, intake: Intake, *, now: int) -> Folded:
+        """Rows to write and effects to send, by partition."""
+        ...
+
+    def undo(self) -> None:
+        """Forget the fold of a batch that could not be finished."""
+        ...
+
+
+class NotOurs(Exception):
+    """The partitions moved while the batch was folded: whoever owns them now reads it again."""
+
+
+class Shell:
+    """Runs batches of one topic through their fold."""
+
+    def __init__(
+        self, app: StreamsApp, settings: StreamsSettings, topic: str, table: StateTable, folder: Folder
+    ) -> None:
+        self._app, self._settings, self._topic = app, settings, topic
+        self._table, self._folder = table, folder
+        self._homes = Homes(settings.partitions)
+
+    async def absorb(self, events: Sequence[EventT[Any]]) -> None:
+        """Finish a batch, however long it takes: an exception that left an agent would be a batch that is not done.
+
+        A batch whose partitions were taken away is dropped; it was not acknowledged, so its new owner reads it.
+        """
+        delay = FIRST_RETRY_SECONDS
+        while True:
+            try:
+                await self._finish(events)
+                return
+            except NotOurs:
+                log.info("batch.handed_over", topic=self._topic, events=len(events))
+                return
+            except Exception:
+                self._folder.undo()
+                log.exception("batch.retried", topic=self._topic, events=len(events), delay=delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, LAST_RETRY_SECONDS)
+
+    async def _finish(self, events: Sequence[EventT[Any]]) -> None:
+        app, topics, now = self._app, self._settings.topics, datetime.now(UTC)
+        intake = sort_out(
+            (event.message for event in events),
+            homes=self._homes, expects=self._folder.expects, now=now, epoch=self._settings.log_epoch,
+        )  # fmt: skip
+        rows, effects = self._folder.fold(intake, now=int(now.timestamp() * 1_000_000))
+        self._check_ownership(events)
+        await publish_effects(app, topics, effects)
+        await send_home(app, self._topic, intake.misplaced)
+        await publish_dead_letters(app, topics, intake.dead)
+        self._check_ownership(events)
+        await asyncio.gather(*await self._table.put_many(rows))
+        if intake.dead or intake.misplaced:
+            log.warning(
+                "batch.sorted_out", topic=self._topic, dead=len(intake.dead), misplaced=len(intake.misplaced),
+                reasons=sorted({letter.reason for letter in intake.dead}),
+            )  # fmt: skip
+
+    def _check_ownership(self, events: Sequence[EventT[Any]]) -> None:
+        """Nothing fences a worker that lost its partitions, so it asks itself right before it writes."""
+        owned, generation = self._table.owned(), self._app.consumer_generation_id
+        if any(e.message.partition not in owned or e.message.generation_id != generation for e in events):
+            self._folder.undo()
+            raise NotOurs

@@ -1,0 +1,88 @@
+"""How far the data is complete: the fold of `watermark.advanced`.
+
+A `timestamp` or `integer` watermark never goes back: a lower one is recorded as a regression. A `text` watermark has no
+order, so the one that was sent last (by time, then by id) holds.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from watchline.schemas import WatermarkAdvanced
+from watchline.schemas.declaration import WatermarkKind
+from watchline.schemas.records import WatermarkRecord, revision_of
+from watchline.streams.effects import Effects
+from watchline.streams.instants import to_datetime, to_micros
+from watchline.streams.rows import Mark, WatermarksRow, holds_digest, remember_digest
+
+KEPT_DIGESTS = 64
+
+
+def fold_watermark(row: WatermarksRow, event: WatermarkAdvanced, *, epoch: int, effects: Effects) -> None:
+    """Apply one advance; a repetition of an event changes nothing."""
+    if holds_digest(row.digests, event.event_id.bytes):
+        return
+    row.digests = remember_digest(row.digests, event.event_id.bytes, KEPT_DIGESTS)
+    dataset = event.dataset or ""
+    mark = row.marks.get(dataset)
+    regressed = mark is not None and _goes_back(mark, event)
+    if mark is None:
+        mark = row.marks[dataset] = _mark_of(event)
+    elif regressed:
+        mark.regressions += 1
+    elif _advances(mark, event):
+        row.marks[dataset] = mark = _mark_of(event, regressions=mark.regressions)
+    effects.state.append(_record_of(event, dataset, mark, regressed, revision_of(epoch, row.offset)))
+
+
+def _mark_of(event: WatermarkAdvanced, regressions: int = 0) -> Mark:
+    return Mark(event.kind, event.watermark, to_micros(event.occurred_at), event.event_id.bytes, regressions)
+
+
+def _goes_back(mark: Mark, event: WatermarkAdvanced) -> bool:
+    sent, held = position_of(event.kind, event.watermark), position_of(mark.kind, mark.effective)
+    return sent is not None and held is not None and event.kind == mark.kind and sent < held
+
+
+def _advances(mark: Mark, event: WatermarkAdvanced) -> bool:
+    """Whether `event` replaces `mark`; an event from a clock that runs ahead never does."""
+    if "clock_skew" in event.flags:
+        return False
+    sent, held = position_of(event.kind, event.watermark), position_of(mark.kind, mark.effective)
+    if sent is not None and held is not None and event.kind == mark.kind and sent != held:
+        return sent > held
+    return (to_micros(event.occurred_at), event.event_id.bytes) > (mark.effective_at, mark.event_id)
+
+
+def position_of(kind: WatermarkKind, watermark: str) -> int | None:
+    """Where an ordered watermark stands (microseconds or the integer itself); None where there is no order."""
+    try:
+        if kind == "integer":
+            return int(watermark)
+        if kind == "timestamp":
+            moment = datetime.fromisoformat(watermark)
+            return to_micros(moment) if moment.tzinfo else to_micros(moment.replace(tzinfo=_UTC))
+    except (ValueError, OverflowError):
+        return None  # it does not keep its declared kind, so it is compared as text
+    return None
+
+
+_UTC = to_datetime(0).tzinfo
+
+
+def _record_of(event: WatermarkAdvanced, dataset: str, mark: Mark, regressed: bool, revision: int) -> WatermarkRecord:
+    return WatermarkRecord(
+        pipeline=event.pipeline,
+        revision=revision,
+        dataset=dataset,
+        event_id=event.event_id,
+        run_id=event.run_id,
+        kind=event.kind,
+        watermark=event.watermark,
+        effective=mark.effective,
+        effective_at=to_datetime(mark.effective_at),
+        occurred_at=event.occurred_at,
+        regressed=regressed,
+        regressions=mark.regressions,
+        flags=event.flags,
+    )
