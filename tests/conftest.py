@@ -33,9 +33,7 @@ from watchline.schemas.topics import Topics
 
 # Read once: the tests themselves run without any WATCHLINE_*.
 BROKER = os.environ.get("WATCHLINE_TEST_BROKER") or "embedded"
-POSTGRES = os.environ.get("WATCHLINE_TEST_POSTGRES") or (
-    "testcontainers" if BROKER == "testcontainers" else "embedded"
-)
+POSTGRES = os.environ.get("WATCHLINE_TEST_POSTGRES") or ("testcontainers" if BROKER == "testcontainers" else "embedded")
 CACHE = Path(os.environ.get("WATCHLINE_CACHE_DIR") or REPOSITORY / ".cache")
 PARTITIONS = 4
 

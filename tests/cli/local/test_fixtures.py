@@ -11,9 +11,7 @@ from watchline.schemas.topics import Topics
 ROUND_TRIP_SECONDS = 20.0
 
 
-async def test_what_is_produced_to_a_topic_of_the_test_is_fetched_back(
-    broker: Broker, topics: Topics
-) -> None:
+async def test_what_is_produced_to_a_topic_of_the_test_is_fetched_back(broker: Broker, topics: Topics) -> None:
     value = uuid4().bytes
 
     async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers) as producer:

@@ -83,11 +83,11 @@ def binary() -> str:
     return str(bundled)
 
 
-def kafka_answers(port: int) -> bool:
+def kafka_answers(port: int, *, seconds: float = PROBE_SECONDS) -> bool:
     """Whether something on 127.0.0.1:`port` answers an ApiVersions request of the Kafka protocol."""
     request = struct.pack(">hhih", 18, 0, 1, -1)  # key, version, correlation id, no client id
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=PROBE_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
             connection.sendall(struct.pack(">i", len(request)) + request)
             return connection.recv(8)[4:] == struct.pack(">i", 1)
     except OSError:  # refused, reset or silent: the three ways of not being there yet

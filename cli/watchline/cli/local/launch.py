@@ -13,9 +13,10 @@ import os
 import sys
 
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
+SECBIT_NO_SETUID_FIXUP = 1 << 2
 CAP_DAC_OVERRIDE = 1
 CAPABILITY_VERSION_3 = 0x20080522
 
@@ -25,7 +26,10 @@ def main(arguments: list[str]) -> None:
     signal_number, parent, uid, gid, reach = (int(argument) for argument in arguments[:5])
     command = arguments[5:]
     if uid >= 0:
-        become(uid, gid, reach=bool(reach))
+        try:
+            become(uid, gid, reach=bool(reach))
+        except OSError as error:
+            raise SystemExit(f"can't become user {uid} here ({error}): run as an ordinary user") from error
     if sys.platform == "linux":
         call("prctl", PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the line above
@@ -36,7 +40,8 @@ def main(arguments: list[str]) -> None:
 def become(uid: int, gid: int, *, reach: bool) -> None:
     """Give up root for `uid`, keeping CAP_DAC_OVERRIDE over the exec when `reach`."""
     if reach:
-        call("prctl", PR_SET_KEEPCAPS, 1, 0, 0, 0)
+        # Keeps what we have over setuid, and lets access(2) count it, by which Postgres finds its programs.
+        call("prctl", PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)

@@ -20,10 +20,11 @@ def is_ready(data: Path, pid: int) -> bool:
 
 
 def refuse_a_second_server(data: Path) -> None:
-    """Raise `Unavailable` if a server still runs in `data` after a short wait; remove a stale file.
+    """Raise `Unavailable` if a server still runs in `data` after a short wait.
 
-    Postgres itself takes the file at its word when *any* process of its user has that pid, as happens in
-    containers, where pids are few.
+    A file whose pid now belongs to another program is removed: Postgres would take it at its word, and in
+    containers, where pids are few, that happens. A file whose pid nobody has is left to Postgres, which looks
+    whether the dead server's children are gone, too.
     """
     deadline = time.monotonic() + LEAVING_SECONDS  # one whose parent was killed is just closing its files
     while (pid := running_server(data)) is not None:
@@ -33,17 +34,22 @@ def refuse_a_second_server(data: Path) -> None:
                 hint=f"stop the other `watchline dev`, or end what it left behind: kill -INT {pid}",
             )
         time.sleep(POLL_SECONDS)
-    (data / "postmaster.pid").unlink(missing_ok=True)
+    pid = recorded_pid(data)
+    if pid is not None and command_of(pid):
+        (data / "postmaster.pid").unlink()
 
 
 def running_server(data: Path) -> int | None:
     """The pid of the Postgres that runs in `data`, if one does."""
-    lines = _lines(data)
-    if not lines or not lines[0].strip().isdigit():
-        return None
-    pid = int(lines[0])
-    command = command_of(pid)
+    pid = recorded_pid(data)
+    command = "" if pid is None else command_of(pid)
     return pid if "postgres" in command and str(data) in command else None
+
+
+def recorded_pid(data: Path) -> int | None:
+    """The pid that the file names."""
+    lines = _lines(data)
+    return int(lines[0]) if lines and lines[0].strip().isdigit() else None
 
 
 def command_of(pid: int) -> str:

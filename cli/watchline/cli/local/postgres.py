@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,8 @@ from watchline.schemas.errors import Misconfigured, Unavailable
 
 USER = "watchline"
 START_SECONDS = 60.0
+AGAIN_SECONDS = 0.1
+LEFT_BEHIND = "pre-existing shared memory block"
 NEWEST = 18
 FOLDERS = {16: "pginstall", 18: "pginstall18"}
 
@@ -31,9 +34,7 @@ class EmbeddedPostgres:
     `settings` are those of postgresql.conf.
     """
 
-    def __init__(
-        self, directory: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, directory: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None) -> None:
         self.directory = directory.resolve()
         self._port = port
         self._settings = dict(settings or {})
@@ -74,19 +75,9 @@ class EmbeddedPostgres:
             self._initialise(account)
         refuse_a_second_server(self.data)
         self._port = self._port or free_port()
-        self._child = Child(
-            "the embedded database",
-            self._command(),
-            log=self.directory / "postgres.log",
-            stop_signal=signal.SIGINT,  # its fast shutdown: does not wait for clients
-            account=account,
-        )
-        child = self._child
-        try:
-            child.wait_until(lambda: is_ready(self.data, child.pid), seconds=seconds)
-        except BaseException:
-            self.stop()
-            raise
+        deadline = time.monotonic() + seconds
+        while not self._is_up(account, deadline):
+            time.sleep(AGAIN_SECONDS)
         return self
 
     def stop(self) -> None:
@@ -101,6 +92,25 @@ class EmbeddedPostgres:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    def _is_up(self, account: Account | None, deadline: float) -> bool:
+        """Start the server; False when children of a killed one still have to go."""
+        child = self._child = Child(
+            "the embedded database",
+            self._command(),
+            log=self.directory / "postgres.log",
+            stop_signal=signal.SIGINT,  # its fast shutdown: does not wait for clients
+            account=account,
+        )
+        try:
+            child.wait_until(lambda: is_ready(self.data, child.pid), seconds=max(deadline - time.monotonic(), 0))
+        except BaseException as error:
+            self.stop()
+            last_words = str(getattr(error, "hint", "")).splitlines()[-4:]
+            if any(LEFT_BEHIND in line for line in last_words) and time.monotonic() < deadline:
+                return False
+            raise
+        return True
 
     def _password(self) -> str:
         path = self.directory / "password"
