@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 WEEKDAYS = 7
 HOURS = 48  # 24 of weekdays, then 24 of weekends
-# Calendar offsets live in 32 bits, in memory as at rest: a verdict can't depend on when the state was last stored.
+# Calendar offsets live in 32 bits, in memory as at rest: a verdict can't depend on when the state was stored.
 EIGHTHS = 8  # an hour slot is seen in eighths, by how near the start was to its middle
 SEEN_ENOUGH = 24  # visits beyond these change nothing and are not counted
 
@@ -22,7 +22,7 @@ def _hours() -> array[float]:
 
 @dataclass(slots=True)
 class Baseline:
-    """The state of one (pipeline, metric); all moves and spreads are on the scale of the rule (usually ln)."""
+    """The state of one (pipeline, metric); moves and spreads are on the scale of its rule (usually ln)."""
 
     runs: int = 0
     last_at: float = 0.0  # newest learnt start, epoch seconds in the pipeline's zone

@@ -29,8 +29,10 @@ def forgive(baseline: Baseline, token: bytes) -> None:
         baseline.spread_above += min(1.0, 2.0 * spread_rate) * wider
     else:
         baseline.spread_below += min(1.0, 2.0 * spread_rate) * wider
-    baseline.weekday[weekday] += withheld / (min(baseline.weekday_seen[weekday], 4) + 1)
-    baseline.hour[hour] += withheld / (min(baseline.hour_seen[hour] / EIGHTHS, 4.0) + 1.0)
+    if baseline.weekday_seen[weekday]:
+        baseline.weekday[weekday] += withheld / (min(baseline.weekday_seen[weekday], 4) + 1)
+    if baseline.hour_seen[hour]:
+        baseline.hour[hour] += withheld / (min(baseline.hour_seen[hour] / EIGHTHS, 4.0) + 1.0)
     shift.reset(baseline)
 
 

@@ -2,8 +2,8 @@
 
 In words: the value is taken to a scale on which noise is even (scale.py); its residual from the level and
 the calendar offsets (season.py) is divided by a one-sided spread; the quotient becomes a normal z (score.py).
-A flagged run is learnt like any other, but clipped (learning.py): leaving it out would narrow what is normal with
-every flag. A level that persists is adopted, once (shift.py).
+A flagged run is learnt like any other, but clipped (learning.py): leaving it out would narrow what is normal
+with every flag. A level that persists is adopted, once (shift.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def judge(baseline: Baseline, rule: Rule, at: float, value: float, *, learn: boo
     """Judge one successful run that started *at*, then learn from it.
 
     *at* is in epoch seconds shifted by the UTC offset of the pipeline's zone. A run older than the newest
-    learnt one is judged, not learnt, and so is any run with *learn* false. A value that isn't finite is neither.
+    learnt one is judged, not learnt, and so is any run with *learn* false. A value that isn't finite is not judged.
     """
     runs = baseline.runs
     warming_up = runs < rule.min_runs

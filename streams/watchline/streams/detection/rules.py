@@ -27,7 +27,7 @@ MIN_ABSOLUTE_CHANGES: dict[MetricKind, float] = {"count": 5.0, "duration": 3.0, 
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """How one metric is judged; the changes are in the metric's own unit or a fraction of what is expected."""
+    """How one metric is judged; changes are in the metric's own unit or a fraction of what is expected."""
 
     kind: MetricKind = "custom"
     z_limit: float = 4.0

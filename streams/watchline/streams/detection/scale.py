@@ -1,7 +1,8 @@
 """From a metric's own unit to the scale on which it is judged, and back.
 
-On the log scale x becomes sign(x) * (ln(|x| + c) - ln c): odd, continuous and finite for every finite number. Far from
-zero it is a plain logarithm, so a difference is a relative change. c is 1 for rows and seconds, 0.001 otherwise.
+On the log scale x becomes sign(x) * (ln(|x| + c) - ln c): odd, continuous, and finite for every finite number.
+Far from zero it is a plain logarithm, so a difference is a relative change. c is 1 for rows and seconds, 0.001
+otherwise.
 On the linear scale x stays x, bounded so that its square and its 32-bit copy stay finite.
 """
 

@@ -37,9 +37,10 @@ def locate(baseline: Baseline, rule: Rule, at: float) -> Place:
 def score(baseline: Baseline, rule: Rule, y: float, where: Place) -> Score:
     """Score *y*, a value on the scale of the rule.
 
-    The variance is the square of (spread + spread on the side of the residual) / 2, plus the floor, plus 1 / expected
-    for counts (Poisson), plus half of what an unseen calendar slot leaves open. t = r / sqrt(v (1 + 1/n)) has
-    min(n, 50) - 1 degrees of freedom; z = (8f + 1)/(8f + 3) sqrt(f ln(1 + t^2/f)) by Wallace (1959).
+    The variance is pi / 2 times the square of (spread + spread on the residual's side) / 2, plus the floor,
+    plus 1 / expected for counts (Poisson), plus half of what a new calendar slot leaves open. The residual over
+    sqrt(variance (1 + 1/n)) is a t with f = min(n, 50) - 1 degrees of freedom, and
+    z = (8f + 1)/(8f + 3) sqrt(f ln(1 + t^2/f)) by Wallace (1959).
     """
     kind, scale, runs = rule.kind, rule.scale, baseline.runs
     centre = baseline.level + where.weekday_used + where.hour_used

@@ -21,7 +21,7 @@ _SEEN_ENOUGH_EIGHTHS = SEEN_ENOUGH * EIGHTHS
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a start falls in the calendar, and the offsets learnt there; `used` ones are 0 unless their set is."""
+    """Where a start falls in the calendar, and the offsets learnt there; 0 in `used` if their set is not."""
 
     weekday: int
     hour: int  # the nearest of 48 slots
@@ -37,8 +37,8 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 def place(baseline: Baseline, at: float, variance: float) -> Place:
     """Find *at* (epoch seconds, local) in the calendar; *variance* is the noise that offsets must rise above.
 
-    An offset b seen c times is shrunk by max(0, 1 - 2 V / (min(c, 24) b^2)), positive-part James-Stein. The hour
-    is interpolated between the two nearest slots, in eighths: fine enough, and a byte can hold their sum.
+    An offset b seen c times is shrunk by max(0, 1 - 2 V / (min(c, 24) b^2)), positive-part James-Stein. The
+    hour is interpolated between the two nearest slots, in eighths: fine enough, and a byte can hold their sum.
     """
     day, second = divmod(int(at), DAY)
     weekday = (day + 3) % 7

@@ -17,7 +17,7 @@ _MEMORY = 60  # runs for which the former level is remembered
 
 
 def accumulate(baseline: Baseline, z: float, r: float) -> bool:
-    """Add one run to both sums, and say whether one exceeds its limit, which is wider if z is autocorrelated."""
+    """Add one run to both sums, and say whether one exceeds its limit: wider if z is autocorrelated."""
     bounded = 4.0 if z > 4.0 else -4.0 if z < -4.0 else z
     rise = baseline.rise + bounded - _SLACK
     if rise > 0.0:
@@ -60,7 +60,7 @@ def reset(baseline: Baseline) -> None:
 
 
 def move(baseline: Baseline) -> tuple[float, bool]:
-    """The mean residual since the larger sum left zero, and whether it has lasted long enough to be adopted."""
+    """The mean residual since the larger sum left zero, and whether it has lasted enough to be adopted."""
     if baseline.rise >= baseline.fall:
         return baseline.rise_sum / baseline.rise_runs, baseline.rise_runs >= _SETTLED
     return baseline.fall_sum / baseline.fall_runs, baseline.fall_runs >= _SETTLED

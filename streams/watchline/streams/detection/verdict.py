@@ -53,12 +53,12 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def lower(self) -> float | None:
-        """Values below are flagged (if the direction allows): the limit, or the least change if that is further."""
+        """Values below are flagged (if the direction allows): z limit or least change, the further one."""
         return self._edge(-1.0)
 
     @property
     def upper(self) -> float | None:
-        """Values above are flagged (if the direction allows): the limit, or the least change if that is further."""
+        """Values above are flagged (if the direction allows): z limit or least change, the further one."""
         return self._edge(1.0)
 
     def _edge(self, side: float) -> float | None:
