@@ -1,0 +1,127 @@
+"""The whole of Watchline on one pair of servers: started in order, watched, stopped in the opposite order."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from watchline.cli.dev.alerts import AlertPipe
+from watchline.cli.dev.database import ensure_database
+from watchline.cli.dev.servers import DATABASE, Servers
+from watchline.cli.local.child import Child
+from watchline.cli.reach import check_kafka, check_postgres
+from watchline.cli.settings import read_topics
+from watchline.consumers import migrations
+from watchline.schemas.errors import Unavailable
+from watchline.schemas.topics import PARTITIONS
+from watchline.streams.topics import create_topics
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 8.0
+LOG_TAIL_LINES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One part of Watchline: the command that runs it, and what it is called in messages."""
+
+    command: str
+    title: str
+
+
+STREAMS = Service("streams", "streams worker")
+SINK = Service("sink", "sink")
+NOTIFIER = Service("notify", "notifier")
+
+
+class Stack:
+    """Servers, schema, topics, streams worker, sink and notifier: enter to start, leave to stop.
+
+    `announce` hears what starts now, `show_alert` every line that the notifier prints; `environment` is for the
+    services.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        servers: Servers,
+        *,
+        announce: Callable[[str], None],
+        show_alert: Callable[[str], None],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.directory = directory
+        self.logs = directory / "logs"
+        self.servers = servers
+        self._announce = announce
+        self._alerts = AlertPipe(show_alert)
+        self._environment = dict(environment or {})
+        self._children: dict[str, Child] = {}
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.logs.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as exits:
+            exits.enter_context(self.servers)
+            self._children.update(self.servers.children)
+            self._announce("database schema and topics")
+            asyncio.run(self._prepare())
+            exits.callback(self._alerts.finish)
+            for service in (STREAMS, SINK, NOTIFIER):
+                self._announce(service.title)
+                self._start(service, exits)
+            self._exits = exits.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    def check(self) -> None:
+        """Raise Unavailable, naming the part and showing the end of its log, when one has died."""
+        for title, child in self._children.items():
+            if child.exit_code is not None:
+                raise Unavailable(f"the {title} ended with code {child.exit_code}", hint=tail(child.log))
+
+    async def _prepare(self) -> None:
+        await check_kafka(self.servers.kafka)
+        if self.servers.first_dsn:
+            await ensure_database(self.servers.first_dsn, DATABASE)
+        await check_postgres(self.servers.dsn)
+        await migrations.migrate(self.servers.dsn)
+        await create_topics(self.servers.kafka, read_topics(), partitions=PARTITIONS, replication_factor=1)
+
+    def _start(self, service: Service, exits: ExitStack) -> None:
+        ready = self.directory / f"{service.command}.ready"
+        ready.unlink(missing_ok=True)
+        child = Child(
+            f"the {service.title}",
+            [sys.executable, "-m", "watchline.cli", service.command],
+            log=self.logs / f"{service.command}.log",
+            environment={
+                **self.servers.environment,
+                **self._environment,
+                "PYTHONUNBUFFERED": "1",
+                "WATCHLINE_READY_FILE": str(ready),
+            },
+            stdout=self._alerts.writer if service is NOTIFIER else None,
+        )
+        exits.callback(child.stop, seconds=STOP_SECONDS)
+        if service is NOTIFIER:
+            self._alerts.start()
+        self._children[service.title] = child
+        child.wait_until(lambda: self._is_ready(ready), seconds=READY_SECONDS)
+
+    def _is_ready(self, ready: Path) -> bool:
+        self.check()  # the service may wait for another part that has just died
+        return ready.exists()
+
+
+def tail(log: Path) -> str:
+    """The last lines of a log, with its path."""
+    lines = log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+    return "\n".join([f"the end of {log}:", *lines])

@@ -1,0 +1,1 @@
+"""Looking at a Watchline from outside: settings, Kafka, Postgres, lag, alerts."""

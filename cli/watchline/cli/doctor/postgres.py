@@ -1,0 +1,90 @@
+"""The checks that ask Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+from aiokafka import TopicPartition
+from alembic.script import ScriptDirectory
+
+from watchline.cli.doctor.check import (
+    Check,
+    failure,
+    judge_alerts,
+    judge_clock,
+    judge_permission,
+    judge_schema,
+)
+from watchline.cli.reach import describe_dsn, postgres
+from watchline.consumers.migrations import scripts
+from watchline.schemas.errors import WatchlineError
+
+HAS_SCHEMA = "select to_regclass('public.alembic_version') is not null"
+REVISION = "select version_num from public.alembic_version"
+REFUSED = """
+    select relname from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'alembic_version'
+        and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
+            and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))
+    order by relname
+"""
+ALERTS = """
+    select count(*) filter (where state = 'pending') as pending, count(*) filter (where state = 'failed') as failed
+    from public.alert_outbox
+"""
+POSITIONS = """
+    select topic, partition, next_offset from public.sink_offsets
+    where next_offset is not null and log_epoch = $1
+"""
+
+
+async def check_postgres(dsn: str) -> AsyncIterator[Check]:
+    """Server, clock, schema, permission and alerts; the later ones only if the earlier ones allow."""
+    try:
+        async with postgres(dsn) as connection:
+            version = await connection.fetchval("show server_version")
+            yield Check("Postgres", "ok", f"version {version} at {describe_dsn(dsn)}")
+            yield judge_clock(await _skew(connection))
+            schema = judge_schema(await _revision(connection), _newest())
+            yield schema
+            if schema.outcome == "ok":
+                user = await connection.fetchval("select current_user")
+                refused = [row["relname"] for row in await connection.fetch(REFUSED)]
+                yield judge_permission(user, refused)
+                row = await connection.fetchrow(ALERTS)
+                assert row is not None
+                yield judge_alerts(row["pending"], row["failed"])
+    except WatchlineError as error:
+        yield failure("Postgres", error)
+    except asyncpg.PostgresError as error:
+        yield Check("Postgres", "fail", str(error))
+
+
+async def read_positions(dsn: str, epoch: int) -> dict[TopicPartition, int]:
+    """Up to where the sink has stored each partition of log `epoch`."""
+    async with postgres(dsn) as connection:
+        rows = await connection.fetch(POSITIONS, epoch)
+    return {TopicPartition(row["topic"], row["partition"]): row["next_offset"] for row in rows}
+
+
+async def _skew(connection: asyncpg.Connection[Any]) -> float:
+    before = datetime.now(UTC)
+    theirs = await connection.fetchval("select clock_timestamp()")
+    ours = before + (datetime.now(UTC) - before) / 2
+    return float((theirs - ours).total_seconds())
+
+
+async def _revision(connection: asyncpg.Connection[Any]) -> str | None:
+    if not await connection.fetchval(HAS_SCHEMA):
+        return None
+    revision = await connection.fetchval(REVISION)
+    return None if revision is None else str(revision)
+
+
+def _newest() -> str:
+    newest = ScriptDirectory(str(scripts())).get_current_head()
+    assert newest is not None
+    return newest

@@ -1,0 +1,48 @@
+"""How far a consumer group is behind the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from watchline.cli.reach import kafka_admin
+from watchline.schemas.connection import KafkaConnection
+
+IDLE_MS = 300
+
+
+async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[TopicPartition, int]:
+    """The offset after the last record of every partition of `topics`, those of missing topics left out.
+
+    The embedded broker reports an end before the last records, so what follows is read until nothing comes.
+    """
+    consumer = AIOKafkaConsumer(group_id=None, fetch_max_wait_ms=20, **kafka.client_arguments())
+    await consumer.start()
+    try:
+        await consumer.topics()
+        places = [
+            TopicPartition(topic, number) for topic in topics for number in consumer.partitions_for_topic(topic) or ()
+        ]
+        if not places:
+            return {}
+        consumer.assign(places)
+        for place, offset in (await consumer.end_offsets(places)).items():
+            consumer.seek(place, offset)
+        while await consumer.getmany(timeout_ms=IDLE_MS):
+            pass
+        return {place: await consumer.position(place) for place in places}
+    finally:
+        await consumer.stop()
+
+
+async def committed_offsets(kafka: KafkaConnection, group: str) -> dict[TopicPartition, int]:
+    """What `group` has committed, by partition; empty for an unknown group."""
+    async with kafka_admin(kafka) as admin:
+        found = await admin.list_consumer_group_offsets(group)
+    return {place: metadata.offset for place, metadata in found.items() if metadata.offset >= 0}
+
+
+def lag(ends: Mapping[TopicPartition, int], reached: Mapping[TopicPartition, int]) -> int:
+    """How many records of `ends` are not `reached`; a partition without a position counts in full."""
+    return sum(max(0, end - reached.get(place, 0)) for place, end in ends.items())

@@ -1,0 +1,53 @@
+"""Logs of the services: structlog to stderr, for people on a terminal, as JSON lines everywhere else."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+import structlog
+
+NOISY = ("aiokafka", "faust", "mode", "httpx", "httpcore", "alembic", "asyncio")
+
+
+def configure_logs(*, debug: bool = False) -> None:
+    """Send structlog and stdlib records to stderr in one format, from WATCHLINE_LOG_LEVEL (INFO) upwards."""
+    level = logging.DEBUG if debug else _level(os.environ.get("WATCHLINE_LOG_LEVEL", "INFO"))
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.processors.StackInfoRenderer(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_render()],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+    for name in NOISY:
+        logging.getLogger(name).setLevel(level if debug else max(level, logging.WARNING))
+
+
+def _render() -> list[structlog.typing.Processor]:
+    if sys.stderr.isatty():
+        return [structlog.dev.ConsoleRenderer()]
+    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+
+
+def _level(name: str) -> int:
+    return logging.getLevelNamesMapping().get(name.upper(), logging.INFO)

@@ -1,0 +1,93 @@
+"""Asking Kafka and Postgres within seconds whether they are there: a wrong address is said at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    AuthenticationMethodNotSupported,
+    KafkaError,
+    UnsupportedSaslMechanismError,
+)
+
+from watchline.schemas.connection import KafkaConnection
+from watchline.schemas.errors import Misconfigured, Unavailable
+
+PATIENCE_SECONDS = 4.0
+REFUSED_LOGIN = (AuthenticationFailedError, AuthenticationMethodNotSupported, UnsupportedSaslMechanismError)
+
+
+@asynccontextmanager
+async def kafka_admin(kafka: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClient]:
+    """A connected admin client; Unavailable or Misconfigured names the address within PATIENCE_SECONDS."""
+    admin = AIOKafkaAdminClient(request_timeout_ms=int(PATIENCE_SECONDS * 1000), **kafka.client_arguments())
+    try:
+        try:
+            await asyncio.wait_for(admin.start(), PATIENCE_SECONDS)
+        except REFUSED_LOGIN as error:
+            raise Misconfigured(
+                f"Kafka at {kafka.bootstrap_servers} refuses the login: {error}",
+                hint="check WATCHLINE_KAFKA_SASL_*",
+            ) from error
+        except (KafkaError, OSError, TimeoutError) as error:
+            raise Unavailable(
+                f"Kafka does not answer at {kafka.bootstrap_servers}",
+                hint="check WATCHLINE_KAFKA_BOOTSTRAP_SERVERS and WATCHLINE_KAFKA_SECURITY_PROTOCOL; "
+                "`watchline dev` starts a local broker",
+            ) from error
+        yield admin
+    finally:
+        await admin.close()
+
+
+@asynccontextmanager
+async def postgres(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
+    """An open connection; Unavailable or Misconfigured names the address within PATIENCE_SECONDS."""
+    try:
+        connection = await asyncio.wait_for(asyncpg.connect(dsn), PATIENCE_SECONDS)
+    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+        raise Misconfigured(
+            f"Postgres at {describe_dsn(dsn)} refuses the login: {error}",
+            hint="check user, password and database in WATCHLINE_POSTGRES_DSN",
+        ) from error
+    except (asyncpg.InterfaceError, ValueError) as error:
+        raise Misconfigured(
+            f"WATCHLINE_POSTGRES_DSN can't be used: {error}",
+            hint="write it as postgresql://user:password@host:5432/database",
+        ) from error
+    except (asyncpg.PostgresError, OSError, TimeoutError) as error:
+        raise Unavailable(
+            f"Postgres does not answer at {describe_dsn(dsn)}: {str(error) or type(error).__name__}",
+            hint="check WATCHLINE_POSTGRES_DSN; `watchline dev` starts a local Postgres",
+        ) from error
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def check_kafka(kafka: KafkaConnection) -> None:
+    """Return when Kafka answers; see `kafka_admin` for the errors."""
+    async with kafka_admin(kafka):
+        return
+
+
+async def check_postgres(dsn: str) -> None:
+    """Return when Postgres lets us in; see `postgres` for the errors."""
+    async with postgres(dsn):
+        return
+
+
+def describe_dsn(dsn: str) -> str:
+    """Where a DSN leads, without user or password."""
+    parts = urlsplit(dsn)
+    query = parse_qs(parts.query)
+    host = parts.netloc.rpartition("@")[2] or ",".join(query.get("host", ["localhost"]))
+    return f"{host}/{parts.path.lstrip('/')}"

@@ -1,0 +1,1 @@
+"""The three services as commands, and how they start and stop."""

@@ -1,0 +1,31 @@
+"""How a service starts and ends: the first check of its addresses, and the signals that stop it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+
+from watchline.cli.reach import check_kafka, check_postgres
+from watchline.schemas.connection import KafkaConnection
+
+
+async def check_addresses(*, kafka: KafkaConnection | None = None, dsn: str | None = None) -> None:
+    """Fail within seconds, naming the address, when Kafka or Postgres does not answer."""
+    if kafka:
+        await check_kafka(kafka)
+    if dsn:
+        await check_postgres(dsn)
+
+
+def run_until_stopped(serve: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Run `serve(stop)`; SIGTERM or SIGINT sets `stop`, and `serve` then has to return."""
+    asyncio.run(_serve(serve))
+
+
+async def _serve(serve: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await serve(stop)

@@ -1,0 +1,39 @@
+"""`watchline notify`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from watchline.cli.logs import configure_logs
+from watchline.cli.services.lifecycle import check_addresses, run_until_stopped
+from watchline.cli.settings import read_dsn, read_settings
+from watchline.consumers.notifier import service
+from watchline.consumers.notifier.settings import NotifierSettings
+
+
+@click.command()
+def notify() -> None:
+    """Run the notifier: it sends what the sink put into the alert outbox.
+
+    With a Slack webhook alerts go there; without one they are printed to stdout.
+    SIGTERM or Ctrl-C stops it cleanly; what is unsent waits in Postgres.
+
+    \b
+    Settings:
+      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/name
+      WATCHLINE_SLACK_WEBHOOK_URL         https://hooks.slack.com/services/…
+      WATCHLINE_SLACK_WEBHOOK_URL_FILE    a file that holds it
+      WATCHLINE_GROUP_WAIT_SECONDS        how long alerts wait for company, default 30
+      WATCHLINE_LOG_LEVEL                 default INFO
+      WATCHLINE_READY_FILE                touched when the notifier is ready
+
+    \b
+    Example:
+      WATCHLINE_SLACK_WEBHOOK_URL=https://hooks.slack.com/… watchline notify
+    """
+    settings = read_settings(NotifierSettings.from_environment)
+    asyncio.run(check_addresses(dsn=read_dsn()))
+    configure_logs()
+    run_until_stopped(lambda stop: service.run(settings, stop))

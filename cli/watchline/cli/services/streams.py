@@ -1,0 +1,40 @@
+"""`watchline streams`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from watchline.cli.logs import configure_logs
+from watchline.cli.services.lifecycle import check_addresses
+from watchline.cli.settings import read_kafka, read_settings
+from watchline.streams import worker
+from watchline.streams.settings import StreamsSettings
+
+
+@click.command()
+def streams() -> None:
+    """Run a streams worker: it reads what jobs report and writes verdicts.
+
+    Start as many as you like; Kafka divides the partitions among them. SIGTERM or
+    Ctrl-C stops it cleanly. Logs go to stderr, as JSON when that is no terminal.
+
+    \b
+    Settings:
+      WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
+      WATCHLINE_KAFKA_SECURITY_PROTOCOL   PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
+      WATCHLINE_KAFKA_SASL_*, _SSL_*      credentials, see docs/production.md
+      WATCHLINE_TOPIC_PREFIX              default watchline
+      WATCHLINE_LOG_EPOCH                 raise by one when the topics are made anew
+      WATCHLINE_LOG_LEVEL                 default INFO
+      WATCHLINE_READY_FILE                touched when the worker is ready
+
+    \b
+    Example:
+      WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=kafka:9092 watchline streams
+    """
+    settings = read_settings(StreamsSettings)
+    asyncio.run(check_addresses(kafka=read_kafka()))
+    configure_logs()
+    worker.run(settings)

@@ -1,0 +1,119 @@
+"""`watchline migrate` and `watchline topics`: what has to exist before the services start."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from watchline.cli.failures import say
+from watchline.cli.reach import check_kafka, check_postgres, describe_dsn
+from watchline.cli.settings import read_dsn, read_kafka, read_topics
+from watchline.consumers import migrations
+from watchline.schemas.connection import KafkaConnection
+from watchline.schemas.errors import Misconfigured
+from watchline.schemas.topics import PARTITIONS, Topics
+from watchline.streams.topics import check_topics, create_topics
+
+
+@click.command()
+def migrate() -> None:
+    """Bring the Postgres schema up to date.
+
+    Safe to run again and by several at once: an advisory lock lets one through.
+    Prints the revisions it applied to stdout, nothing when there were none.
+
+    \b
+    Settings:
+      WATCHLINE_POSTGRES_DSN        postgresql://user:password@host:5432/name
+      WATCHLINE_POSTGRES_DSN_FILE   a file that holds it
+
+    \b
+    Example:
+      WATCHLINE_POSTGRES_DSN=postgresql://… watchline migrate
+    """
+    dsn = read_dsn()
+    applied = asyncio.run(_migrate(dsn))
+    for revision in applied:
+        click.echo(revision)
+    outcome = f"{len(applied)} migrations applied" if applied else "already up to date"
+    say(f"Postgres at {describe_dsn(dsn)}: {outcome}")
+
+
+async def _migrate(dsn: str) -> list[str]:
+    await check_postgres(dsn)
+    return await migrations.migrate(dsn)
+
+
+@click.group()
+def topics() -> None:
+    """Create or check the Kafka topics.
+
+    \b
+    Settings:
+      WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
+      WATCHLINE_KAFKA_SASL_*, _SSL_*      credentials, see docs/production.md
+      WATCHLINE_TOPIC_PREFIX              default watchline
+      WATCHLINE_PARTITIONS                default 8
+      WATCHLINE_REPLICATION_FACTOR        default 1
+    """
+
+
+partitions_option = click.option(
+    "--partitions",
+    envvar="WATCHLINE_PARTITIONS",
+    default=PARTITIONS,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="The same for every topic.",
+)
+
+
+@topics.command(short_help="Create the topics that are missing")
+@partitions_option
+@click.option(
+    "--replication-factor",
+    envvar="WATCHLINE_REPLICATION_FACTOR",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="3 on a real cluster.",
+)
+def create(partitions: int, replication_factor: int) -> None:
+    """Create the topics that are missing; those that exist are left as they are.
+
+    Prints what it created to stdout.
+
+    \b
+    Example:
+      watchline topics create --partitions 8 --replication-factor 3
+    """
+    created = asyncio.run(_create(read_kafka(), read_topics(), partitions, replication_factor))
+    for name in created:
+        click.echo(name)
+    say(f"{len(created)} topics created" if created else "all topics exist already")
+
+
+@topics.command(short_help="Compare the topics with what is needed")
+@partitions_option
+def check(partitions: int) -> None:
+    """Compare the topics with what Watchline needs; exit code 2 when they differ.
+
+    \b
+    Example:
+      watchline topics check --partitions 8
+    """
+    problems = asyncio.run(_check(read_kafka(), read_topics(), partitions))
+    if problems:
+        raise Misconfigured("; ".join(problems), hint="`watchline topics create` makes the missing ones")
+    say(f"all topics are there, with {partitions} partitions each")
+
+
+async def _create(kafka: KafkaConnection, names: Topics, partitions: int, replication_factor: int) -> list[str]:
+    await check_kafka(kafka)
+    return await create_topics(kafka, names, partitions=partitions, replication_factor=replication_factor)
+
+
+async def _check(kafka: KafkaConnection, names: Topics, partitions: int) -> list[str]:
+    await check_kafka(kafka)
+    return await check_topics(kafka, names, partitions=partitions)
