@@ -50,7 +50,7 @@ async def create_topics(
 
 
 def made_topic(answer: Sequence[Any]) -> str | None:
-    """The name of a topic that was made, None if it existed; raises Misconfigured if the broker refuses it."""
+    """The name of a topic that was made, None if it existed; raises Misconfigured if it is refused."""
     name, code, *rest = answer
     error = for_code(code)
     if not code:

@@ -37,9 +37,7 @@ class ConsumerThread(stock.AIOKafkaConsumerThread):
     async def _seek_to_committed(self) -> Mapping[TP, int]:
         consumer = self._ensure_consumer()
         offsets: Mapping[TP, int] = await consumer.seek_to_committed()
-        fresh = [
-            tp for tp, offset in offsets.items() if not offset and self.app.topics.acks_enabled_for(tp.topic)
-        ]
+        fresh = [tp for tp, offset in offsets.items() if not offset and self.app.topics.acks_enabled_for(tp.topic)]
         if fresh:
             await consumer.seek_to_beginning(*fresh)
         return offsets

@@ -42,9 +42,7 @@ class SafeOffsets(Consumer):
     def begin(self, events: Sequence[EventT[Any]]) -> Message:
         """Note a batch in hand; it counts as such for as long as the caller keeps the marker."""
         last = events[-1].message
-        marker = Message(
-            last.topic, last.partition, last.offset, last.timestamp, 0, None, None, None, None, tp=last.tp
-        )
+        marker = Message(last.topic, last.partition, last.offset, last.timestamp, 0, None, None, None, None, tp=last.tp)
         self.unacked.add(marker)
         return marker
 
@@ -63,9 +61,7 @@ class SafeOffsets(Consumer):
             try:
                 await asyncio.wait_for(self.settle(), SETTLE_SECONDS)
             except TimeoutError:
-                self.log.error(
-                    "a batch did not end within %s s; its events will be read again", SETTLE_SECONDS
-                )
+                self.log.error("a batch did not end within %s s; its events will be read again", SETTLE_SECONDS)
         await super().on_partitions_revoked(revoked)
         for tp in revoked:
             self.finished.pop(tp, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from aiokafka.producer.message_accumulator import BatchBuilder
 from faust.exceptions import ProducerSendError
@@ -14,10 +14,25 @@ from faust.transport.producer import Producer, ProducerBuffer
 from faust.types import AppT
 from faust.types.tuples import FutureMessage
 
+# The future of the broker's answer (its offset is that of the first record) and the number of records.
+SentBatch = tuple["asyncio.Future[Any]", int]
 FLUSH_SECONDS = 60.0
 
 # Key, value (None is a tombstone) and headers.
 RawRecord = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]] | None]
+
+
+@runtime_checkable
+class SendsBatches(Protocol):
+    """Takes raw records a batch at a time."""
+
+    async def send_batches(self, topic: str, partition: int, records: Iterable[RawRecord]) -> list[SentBatch]:
+        """Hand records over in order; returns when the producer has them, not the broker."""
+        ...
+
+    async def partition_of(self, topic: str, key: bytes | None) -> int:
+        """The partition that a key belongs to."""
+        ...
 
 
 class WholeBuffer(ProducerBuffer):
@@ -65,9 +80,7 @@ class StrictFlush(Producer):
 class SafeProducer(StrictFlush, AiokafkaProducer):
     """The producer of our transport."""
 
-    async def send_batches(
-        self, topic: str, partition: int, records: Iterable[RawRecord]
-    ) -> list[tuple[asyncio.Future[Any], int]]:
+    async def send_batches(self, topic: str, partition: int, records: Iterable[RawRecord]) -> list[SentBatch]:
         """Hand records to aiokafka as whole batches, in order; returns (future of the ack, records in it)
         per batch.
 
@@ -76,7 +89,7 @@ class SafeProducer(StrictFlush, AiokafkaProducer):
         """
         client = self._ensure_producer()
         now = int(time.time() * 1000)
-        sent: list[tuple[asyncio.Future[Any], int]] = []
+        sent: list[SentBatch] = []
         batch: BatchBuilder = client.create_batch()
 
         async def hand_over() -> None:
@@ -114,15 +127,13 @@ async def send_all(app: AppT, topic: str, records: Sequence[RawRecord], partitio
         for record in records:
             by_key.setdefault(await producer.partition_of(topic, record[0]), []).append(record)
         groups = by_key
-    sent = [
-        pair for number, group in groups.items() for pair in await producer.send_batches(topic, number, group)
-    ]
+    sent = [pair for number, group in groups.items() for pair in await producer.send_batches(topic, number, group)]
     await asyncio.gather(*(future for future, _ in sent))
 
 
-def raw_producer(app: AppT) -> SafeProducer:
+def raw_producer(app: AppT) -> SendsBatches:
     """The application's producer, which must be one of ours."""
     producer = app.producer
-    if not isinstance(producer, SafeProducer):
+    if not isinstance(producer, SendsBatches):
         raise TypeError(f"{producer!r} can't send batches: make the application with make_app")
     return producer

@@ -31,9 +31,7 @@ class BatchStream(Stream[Any]):
         super().__init__(*args, **kwargs)
         self.unfinished = []
 
-    async def take_events(
-        self, max_: int, within: Seconds = 0
-    ) -> AsyncGenerator[Sequence[EventT[Any]], None]:
+    async def take_events(self, max_: int, within: Seconds = 0) -> AsyncGenerator[Sequence[EventT[Any]], None]:
         """Yield up to `max_` events at a time, in order within each partition, all of the present generation.
 
         `within` 0 takes what is there: large batches under load, no delay when idle. A batch that the agent

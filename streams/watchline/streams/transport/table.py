@@ -9,7 +9,7 @@ from typing import Any, cast
 from faust.tables.table import Table
 from faust.types import TP, EventT
 
-from watchline.streams.transport.producer import raw_producer
+from watchline.streams.transport.producer import SentBatch, raw_producer
 
 Rows = Mapping[bytes, bytes | None]
 
@@ -38,9 +38,7 @@ class StateTable(Table[bytes, bytes]):
             acknowledgements.append(asyncio.ensure_future(self._store_when_durable(partition, rows, sent)))
         return acknowledgements
 
-    async def _store_when_durable(
-        self, partition: int, rows: Rows, sent: list[tuple[asyncio.Future[Any], int]]
-    ) -> None:
+    async def _store_when_durable(self, partition: int, rows: Rows, sent: list[SentBatch]) -> None:
         metadata = await asyncio.gather(*(future for future, _ in sent))
         self._keep(partition, rows.items())
         if metadata:
