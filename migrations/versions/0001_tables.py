@@ -87,7 +87,7 @@ create table runs (
     attempt integer,
     started_at timestamptz,
     nominal_at timestamptz,
-    backfill boolean not null default false,
+    backfill boolean,
     heartbeat_seconds numeric,
     watermark text,
     next_watermark text,

@@ -14,7 +14,8 @@ create schema reporting;
 
 create view reporting.runs as
 select r.run_id, r.pipeline, p.type as pipeline_type, p.owner, r.parent_run_id, r.attempt, r.status,
-    r.started_at, r.ended_at, r.duration_seconds, r.nominal_at, r.backfill, r.inserts, r.updates, r.deletes,
+    r.started_at, r.ended_at, r.duration_seconds, r.nominal_at,
+    coalesce(r.backfill, false) as backfill, r.inserts, r.updates, r.deletes,
     r.total_rows, r.throughput, r.metrics, r.error_type, r.error_message, r.watermark, r.next_watermark,
     r.overdue, r.anomalous,
     coalesce(r.labels_started, '{}') || coalesce(r.labels_ended, '{}') as labels,

@@ -1,0 +1,77 @@
+"""Folding the records of one run into one, by the rules that the runs upsert repeats in SQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from watchline.schemas.records import RunRecord
+
+# None is "not known" in these and never overwrites.
+KNOWN = (
+    "parent_run_id",
+    "attempt",
+    "started_at",
+    "nominal_at",
+    "backfill",
+    "heartbeat_seconds",
+    "watermark",
+    "next_watermark",
+    "last_heartbeat_at",
+    "labels_started",
+    "labels_ended",
+    "metadata_started",
+    "metadata_ended",
+    "producer_host",
+)
+# These belong to one end event and go together.
+ENDING = (
+    "status",
+    "reported_status",
+    "end_event_id",
+    "ended_at",
+    "duration_seconds",
+    "inserts",
+    "updates",
+    "deletes",
+    "total_rows",
+    "throughput",
+    "metrics",
+    "error",
+)
+NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def merge_runs(records: list[RunRecord]) -> list[RunRecord]:
+    """One record per run, merged in order of revision and sorted by run."""
+    merged: dict[UUID, RunRecord] = {}
+    for record in records:
+        known = merged.get(record.run_id)
+        merged[record.run_id] = record if known is None else merge(known, record)
+    return [merged[run_id] for run_id in sorted(merged)]
+
+
+def merge(one: RunRecord, other: RunRecord) -> RunRecord:
+    """The two records of a run as one, with the higher revision; equal revisions are the same record."""
+    if one.revision == other.revision:
+        return one
+    older, newer = (one, other) if one.revision < other.revision else (other, one)
+    kept: dict[str, Any] = {name: getattr(older, name) for name in KNOWN if getattr(newer, name) is None}
+    ends = takes_the_end(older, newer)
+    if not ends:
+        kept |= {name: getattr(older, name) for name in ENDING}
+    same_end = newer.end_event_id == older.end_event_id
+    kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end)) if ends else older.anomalous
+    kept["overdue"] = older.overdue or newer.overdue
+    kept["flags"] = newer.flags or older.flags
+    return newer.model_copy(update=kept)
+
+
+def takes_the_end(older: RunRecord, newer: RunRecord) -> bool:
+    """Whether the newer record's ending counts: a run without an end never undoes one, the later end wins."""
+    if older.end_event_id is None:
+        return True
+    if newer.end_event_id is None:
+        return False
+    return (newer.ended_at or NEVER, newer.end_event_id) >= (older.ended_at or NEVER, older.end_event_id)

@@ -1,0 +1,105 @@
+"""The sink as a service: one loop that reads, decodes, stores and remembers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from watchline.consumers.sink.consuming import Claims, joined, polling_meanwhile, report_offsets
+from watchline.consumers.sink.incoming import read
+from watchline.consumers.sink.offsets import FenceLost
+from watchline.consumers.sink.persistence import Persistence, Stopped
+from watchline.consumers.sink.settings import SinkSettings
+from watchline.consumers.sink.writer import Batch, Writer
+
+log = structlog.get_logger(__name__)
+POLL_MS = 200
+REPORT_SECONDS = 1.0
+
+
+async def run(settings: SinkSettings, stop: asyncio.Event) -> None:
+    """Carry the streams' topics into Postgres until `stop` is set.
+
+    Raises Misconfigured when waiting won't help (schema, permission, credentials) and Unavailable when Kafka can't be
+    reached at the start. Postgres may come and go.
+    """
+    claims = Claims(owner=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}")
+    writer = Writer(
+        settings.postgres_dsn.get_secret_value(),
+        log_epoch=settings.log_epoch,
+        alert_max_age=timedelta(seconds=settings.alert_max_age_seconds),
+        command_timeout=settings.command_timeout_seconds,
+    )
+    try:
+        while not stop.is_set():
+            async with joined(settings, claims) as consumer:
+                log.info("sink.joined", group=settings.topics.sink_group, owner=claims.owner)
+                try:
+                    await carry(consumer, claims, writer, settings, stop)
+                except FenceLost as lost:
+                    log.warning("fence.lost", places=lost.places, owner=claims.owner)
+    except Stopped:
+        log.info("batch.abandoned", reason="told to stop while waiting for Postgres; it is read again")
+    finally:
+        await writer.close()
+        log.info("sink.stopped")
+
+
+async def carry(
+    consumer: AIOKafkaConsumer, claims: Claims, writer: Writer, settings: SinkSettings, stop: asyncio.Event
+) -> None:
+    """Fetch, decode, store rows and offsets in one transaction; a crash anywhere reads the batch again.
+
+    Raises FenceLost when another sink writes for a partition that the group still counts as ours: then we are the
+    one who slept, and must join anew.
+    """
+    persistence = Persistence(writer, stop, settings.retry_max_seconds)
+    reported = 0.0
+    while not stop.is_set():
+        taking_over = persistence.until_done(partial(claims.settle, consumer, writer))
+        await polling_meanwhile(consumer, taking_over, stop)
+        fetched = claims.ours(await consumer.getmany(timeout_ms=POLL_MS, max_records=settings.batch_size))
+        if not fetched:
+            continue
+        batch = read_batch(fetched, claims, now=datetime.now(UTC), log_epoch=settings.log_epoch)
+        began = time.monotonic()
+        try:
+            storing = persistence.until_done(partial(writer.store, batch))
+            refused = await polling_meanwhile(consumer, storing, stop)
+        except FenceLost as lost:
+            if not claims.moved_on(lost.places):
+                raise
+            log.info("batch.dropped", reason="the group gave the partitions to another sink")
+            continue
+        report(batch, refused, time.monotonic() - began)
+        if time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
+            await report_offsets(consumer, batch.advances)
+
+
+def read_batch(fetched: dict[TopicPartition, list[Any]], claims: Claims, *, now: datetime, log_epoch: int) -> Batch:
+    """Everything fetched, decoded, in the order of offsets within each partition."""
+    items = [
+        read(record, now=now, log_epoch=log_epoch) for partition in sorted(fetched) for record in fetched[partition]
+    ]
+    return Batch(items, claims.advances(fetched), read_at=now)
+
+
+def report(batch: Batch, refused: int, seconds: float) -> None:
+    """Say what was stored."""
+    log.info(
+        "batch.stored",
+        records=len(batch.items),
+        bad=sum(item.bad for item in batch.items),
+        refused=refused,
+        seconds=round(seconds, 4),
+    )

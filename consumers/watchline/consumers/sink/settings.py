@@ -1,0 +1,47 @@
+"""Settings of the sink."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Self
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from watchline.schemas.connection import KafkaConnection, read_secret
+from watchline.schemas.errors import Misconfigured
+from watchline.schemas.topics import Topics
+
+
+class SinkSettings(BaseSettings):
+    """All that the sink can be told, from arguments or `WATCHLINE_*`; secrets are redacted in `repr`."""
+
+    model_config = SettingsConfigDict(env_prefix="WATCHLINE_", frozen=True, extra="ignore")
+
+    postgres_dsn: SecretStr
+    topic_prefix: str = "watchline"
+    log_epoch: int = Field(default=0, ge=0)  # count it up when the broker's log was lost
+    batch_size: int = Field(default=5000, ge=1, le=100_000)
+    alert_max_age_seconds: float = Field(default=86_400, ge=0)
+    kafka: KafkaConnection = Field(default_factory=KafkaConnection.from_environment)
+    session_timeout_ms: int = Field(default=10_000, ge=1000)
+    rebalance_timeout_ms: int = Field(default=10_000, ge=1000)
+    fetch_max_wait_ms: int = Field(default=20, ge=1)  # the embedded broker answers an empty fetch late
+    command_timeout_seconds: float = Field(default=60, gt=0)
+    retry_max_seconds: float = Field(default=10, gt=0)
+
+    @property
+    def topics(self) -> Topics:
+        return Topics(prefix=self.topic_prefix)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Settings from `WATCHLINE_*`; the DSN also from the file that `WATCHLINE_POSTGRES_DSN_FILE` names."""
+        env = os.environ if environment is None else environment
+        dsn = read_secret(env, "WATCHLINE_POSTGRES_DSN")
+        if not dsn:
+            raise Misconfigured(
+                "no database is given", hint="set WATCHLINE_POSTGRES_DSN or WATCHLINE_POSTGRES_DSN_FILE"
+            )
+        return cls(postgres_dsn=SecretStr(dsn))
