@@ -36,10 +36,12 @@ async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[Top
         await consumer.stop()
 
 
-async def committed_offsets(kafka: KafkaConnection, group: str) -> dict[TopicPartition, int]:
-    """What `group` has committed, by partition; empty for an unknown group."""
+async def committed_offsets(
+    kafka: KafkaConnection, group: str, places: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """What `group` has committed of `places`; those without a commit are left out."""
     async with kafka_admin(kafka) as admin:
-        found = await admin.list_consumer_group_offsets(group)
+        found = await admin.list_consumer_group_offsets(group, partitions=list(places))
     return {place: metadata.offset for place, metadata in found.items() if metadata.offset >= 0}
 
 

@@ -11,9 +11,26 @@ import structlog
 NOISY = ("aiokafka", "faust", "mode", "httpx", "httpcore", "alembic", "asyncio")
 
 
-def configure_logs(*, debug: bool = False) -> None:
-    """Send structlog and stdlib records to stderr in one format, from WATCHLINE_LOG_LEVEL (INFO) upwards."""
-    level = logging.DEBUG if debug else _level(os.environ.get("WATCHLINE_LOG_LEVEL", "INFO"))
+def configure_service_logs() -> None:
+    """For a service: everything from WATCHLINE_LOG_LEVEL (INFO) upwards, libraries from WARNING."""
+    level = logging.getLevelNamesMapping().get(os.environ.get("WATCHLINE_LOG_LEVEL", "INFO").upper(), logging.INFO)
+    _configure(level)
+    _hush(max(level, logging.WARNING) if level > logging.DEBUG else level)
+
+
+def configure_command_logs() -> None:
+    """For a command that speaks for itself: warnings of ours, and nothing of libraries whose errors we translate."""
+    _configure(logging.WARNING)
+    _hush(logging.CRITICAL)
+
+
+def _hush(level: int) -> None:
+    for name in NOISY:
+        logging.getLogger(name).setLevel(level)
+
+
+def _configure(level: int) -> None:
+    """Send structlog and stdlib records to stderr in one format."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -39,15 +56,9 @@ def configure_logs(*, debug: bool = False) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    for name in NOISY:
-        logging.getLogger(name).setLevel(level if debug else max(level, logging.WARNING))
 
 
 def _render() -> list[structlog.typing.Processor]:
     if sys.stderr.isatty():
         return [structlog.dev.ConsoleRenderer()]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-
-
-def _level(name: str) -> int:
-    return logging.getLevelNamesMapping().get(name.upper(), logging.INFO)

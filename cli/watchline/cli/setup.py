@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from watchline.cli.failures import say
+from watchline.cli.logs import configure_command_logs
 from watchline.cli.reach import check_kafka, check_postgres, describe_dsn
 from watchline.cli.settings import read_dsn, read_kafka, read_topics
 from watchline.consumers import migrations
@@ -32,6 +33,7 @@ def migrate() -> None:
     Example:
       WATCHLINE_POSTGRES_DSN=postgresql://… watchline migrate
     """
+    configure_command_logs()
     dsn = read_dsn()
     applied = asyncio.run(_migrate(dsn))
     for revision in applied:
@@ -88,6 +90,7 @@ def create(partitions: int, replication_factor: int) -> None:
     Example:
       watchline topics create --partitions 8 --replication-factor 3
     """
+    configure_command_logs()
     created = asyncio.run(_create(read_kafka(), read_topics(), partitions, replication_factor))
     for name in created:
         click.echo(name)
@@ -103,6 +106,7 @@ def check(partitions: int) -> None:
     Example:
       watchline topics check --partitions 8
     """
+    configure_command_logs()
     problems = asyncio.run(_check(read_kafka(), read_topics(), partitions))
     if problems:
         raise Misconfigured("; ".join(problems), hint="`watchline topics create` makes the missing ones")

@@ -76,7 +76,7 @@ class Arrival:
         sources = await end_offsets(kafka, topics.sources)
 
         async def left_to_judge() -> int:
-            return lag(sources, await committed_offsets(kafka, topics.application))
+            return lag(sources, await committed_offsets(kafka, topics.application, sources))
 
         await self.until(left_to_judge, 0, "records that the streams have yet to judge")
         outputs = await end_offsets(kafka, topics.outputs)

@@ -17,6 +17,7 @@ from watchline.cli.demo.show import show
 from watchline.cli.dev.servers import EmbeddedServers, ForeignServers, Servers, named_by_environment
 from watchline.cli.dev.stack import Stack
 from watchline.cli.dev.stopping import stopped_by_signal
+from watchline.cli.logs import configure_command_logs
 
 KEPT = Path(".watchline")
 # The alert of the live run is shown at once, and in this terminal: no channel of somebody's hears of a demo.
@@ -43,6 +44,7 @@ def demo(*, keep: bool, limit: int | None) -> None:
     Example:
       watchline demo --keep
     """
+    configure_command_logs()
     report = StartReport(err)
     history = read_history(limit)
     alerts: list[str] = []

@@ -12,6 +12,7 @@ from watchline.cli.dev.servers import EmbeddedServers
 from watchline.cli.dev.stack import Stack
 from watchline.cli.dev.stopping import stopped_by_signal
 from watchline.cli.dev.welcome import describe_stack
+from watchline.cli.logs import configure_command_logs
 
 WATCH_SECONDS = 0.2
 
@@ -46,6 +47,7 @@ def dev(data_dir: Path, kafka_port: int | None, postgres_port: int | None) -> No
       watchline dev --data-dir /var/tmp/watchline --kafka-port 9092
     """
     directory = data_dir.resolve()
+    configure_command_logs()
     report = StartReport(err)
     servers = EmbeddedServers(directory, announce=report.announce, kafka_port=kafka_port, postgres_port=postgres_port)
     stack = Stack(directory, servers, announce=report.announce, show_alert=click.echo)

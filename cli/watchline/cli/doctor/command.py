@@ -15,6 +15,7 @@ from watchline.cli.doctor.kafka import check_kafka
 from watchline.cli.doctor.postgres import check_postgres, read_positions
 from watchline.cli.failures import say_hint
 from watchline.cli.lag import end_offsets, lag
+from watchline.cli.logs import configure_command_logs
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.sink.settings import SinkSettings
@@ -42,6 +43,7 @@ def doctor() -> None:
     Example:
       watchline doctor
     """
+    configure_command_logs()
     checks = asyncio.run(examine())
     out.print(table_of(checks), soft_wrap=False)
     for check in checks:

@@ -32,5 +32,6 @@ async def _describe(kafka: KafkaConnection) -> str:
 
 
 async def _streams_lag(kafka: KafkaConnection, topics: Topics) -> int | None:
-    reached = await committed_offsets(kafka, topics.application)
-    return lag(await end_offsets(kafka, topics.sources), reached) if reached else None
+    ends = await end_offsets(kafka, topics.sources)
+    reached = await committed_offsets(kafka, topics.application, ends)
+    return lag(ends, reached) if reached else None

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
+from watchline.cli.logs import configure_command_logs, configure_service_logs
 from watchline.cli.reach import check_kafka, check_postgres
 from watchline.schemas.connection import KafkaConnection
 
 
-async def check_addresses(*, kafka: KafkaConnection | None = None, dsn: str | None = None) -> None:
-    """Fail within seconds, naming the address, when Kafka or Postgres does not answer."""
+def begin(*, kafka: KafkaConnection | None = None, dsn: str | None = None) -> None:
+    """Fail within seconds, naming the address, when Kafka or Postgres does not answer; then let logs flow."""
+    configure_command_logs()
+    asyncio.run(_check(kafka, dsn))
+    configure_service_logs()
+
+
+async def _check(kafka: KafkaConnection | None, dsn: str | None) -> None:
     if kafka:
         await check_kafka(kafka)
     if dsn:
         await check_postgres(dsn)
+
+
+def mark_ready() -> None:
+    """Touch WATCHLINE_READY_FILE: the addresses answer and the service begins its work."""
+    path = os.environ.get("WATCHLINE_READY_FILE")
+    if path:
+        Path(path).touch()
 
 
 def run_until_stopped(serve: Callable[[asyncio.Event], Awaitable[None]]) -> None:

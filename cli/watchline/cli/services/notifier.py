@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
-from watchline.cli.logs import configure_logs
-from watchline.cli.services.lifecycle import check_addresses, run_until_stopped
+from watchline.cli.services.lifecycle import begin, mark_ready, run_until_stopped
 from watchline.cli.settings import read_dsn, read_settings
 from watchline.consumers.notifier import service
 from watchline.consumers.notifier.settings import NotifierSettings
@@ -34,6 +31,6 @@ def notify() -> None:
       WATCHLINE_SLACK_WEBHOOK_URL=https://hooks.slack.com/… watchline notify
     """
     settings = read_settings(NotifierSettings.from_environment)
-    asyncio.run(check_addresses(dsn=read_dsn()))
-    configure_logs()
+    begin(dsn=read_dsn())
+    mark_ready()
     run_until_stopped(lambda stop: service.run(settings, stop))

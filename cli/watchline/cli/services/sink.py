@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
-from watchline.cli.logs import configure_logs
-from watchline.cli.services.lifecycle import check_addresses, run_until_stopped
+from watchline.cli.services.lifecycle import begin, mark_ready, run_until_stopped
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.consumers.sink import service
 from watchline.consumers.sink.settings import SinkSettings
@@ -35,6 +32,6 @@ def sink() -> None:
       WATCHLINE_POSTGRES_DSN=postgresql://… watchline sink
     """
     settings = read_settings(SinkSettings.from_environment)
-    asyncio.run(check_addresses(kafka=read_kafka(), dsn=read_dsn()))
-    configure_logs()
+    begin(kafka=read_kafka(), dsn=read_dsn())
+    mark_ready()
     run_until_stopped(lambda stop: service.run(settings, stop))

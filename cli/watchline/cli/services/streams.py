@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
-from watchline.cli.logs import configure_logs
-from watchline.cli.services.lifecycle import check_addresses
+from watchline.cli.services.lifecycle import begin
 from watchline.cli.settings import read_kafka, read_settings
 from watchline.streams import worker
 from watchline.streams.settings import StreamsSettings
@@ -35,6 +32,5 @@ def streams() -> None:
       WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=kafka:9092 watchline streams
     """
     settings = read_settings(StreamsSettings)
-    asyncio.run(check_addresses(kafka=read_kafka()))
-    configure_logs()
+    begin(kafka=read_kafka())
     worker.run(settings)
