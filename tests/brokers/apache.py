@@ -17,6 +17,7 @@ POM = Path(__file__).parent / "apache" / "pom.xml"
 REPOSITORY = POM.parents[3]
 START_SECONDS = 90.0
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# The session is short because a broker that was killed may register again only when its last one is over.
 SETTINGS = """\
 process.roles=broker,controller
 node.id=1
@@ -27,6 +28,8 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs={logs}
 auto.create.topics.enable=false
+broker.session.timeout.ms=5000
+broker.heartbeat.interval.ms=500
 group.initial.rebalance.delay.ms=0
 offsets.topic.num.partitions=4
 offsets.topic.replication.factor=1

@@ -33,9 +33,20 @@ def account_for(directory: Path, programs: Path) -> Account | None:
                 f"{directory} holds files of root, and Postgres does not run as root",
                 hint="name an empty directory, or remove this one",
             )
-        os.chown(directory, user.pw_uid, user.pw_gid)
+        give(directory, user)
     reach = not all(may_enter(path, user) for path in (directory, programs))
     return Account(user.pw_uid, user.pw_gid, reach=reach)
+
+
+def give(directory: Path, user: pwd.struct_passwd) -> None:
+    """Make `user` the owner of the directory itself."""
+    try:
+        os.chown(directory, user.pw_uid, user.pw_gid)
+    except PermissionError as error:
+        raise Misconfigured(
+            f"Postgres does not run as root, and this root may not give {directory} to {user.pw_name}",
+            hint="run as an ordinary user, or keep the container's usual capabilities",
+        ) from error
 
 
 def first_known() -> pwd.struct_passwd:
