@@ -1,0 +1,1 @@
+"""Detection quality: PipeBench (synthetic run histories) and RealBench (real ones), both with injected events."""
