@@ -29,6 +29,7 @@ class End(msgspec.Struct, array_like=True, gc=False):
     updates: int | None = None
     deletes: int | None = None
     total_rows: int | None = None
+    next_watermark: str | None = None
 
 
 class Run(msgspec.Struct, array_like=True):

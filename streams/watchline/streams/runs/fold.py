@@ -7,16 +7,17 @@ from uuid import UUID
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.rows import Run, RunsRow, holds_digest, remember_digest
 from watchline.streams.runs.failures import watch_outcome
-from watchline.streams.runs.freshness import note_change, stale_at, watch_age
+from watchline.streams.runs.freshness import notice_change, record_change, stale_at, watch_age
 from watchline.streams.runs.incidents import Scene, resolve_incident
 from watchline.streams.runs.judgement import Baselines, judge_run
-from watchline.streams.runs.merge import duration_of, merge_end, merge_heartbeat, merge_start
+from watchline.streams.runs.merge import merge_end, merge_heartbeat, merge_start
 from watchline.streams.runs.records import Brought, record_of
 from watchline.streams.runs.timeliness import overdue_at, watch_end, watch_open_runs
 
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
 KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
 KEPT_OPEN = 128
+KEPT_WATERMARK = 512  # characters
 
 RunsEvent = RunStarted | RunHeartbeat | RunEnded | FeedbackGiven
 
@@ -107,13 +108,11 @@ class RunsFold:
             row.ended.append(run)
         if not wins:
             return
-        if duration_of(run) is None and "negative_duration" not in run.flags and run.started_at is not None:
-            run.flags = sorted([*run.flags, "negative_duration"])
         watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error)
-        if note_change(row, run, now) and row.last_change_at is not None:
-            watch_age(scene, row, max(clock, row.last_change_at))
+        if record_change(row, run, now) and row.last_change_at is not None:
+            notice_change(scene, row, max(clock, row.last_change_at))
 
     def _touch(
         self, run: Run, event: RunStarted | RunHeartbeat | RunEnded, *, changed: bool, wins: bool = True
@@ -140,7 +139,10 @@ class RunsFold:
         for run in retired:
             row.digests = remember_digest(row.digests, run.run_id, KEPT_DIGESTS)
         for run in row.ended:
-            run.watermark = run.next_watermark = None  # the sink has them, and a null never overwrites
+            if len(run.watermark or "") + len(run.next_watermark or "") > KEPT_WATERMARK:
+                run.watermark = run.next_watermark = None  # the sink has them, and a null never overwrites
+            if run.end and len(run.end.next_watermark or "") > KEPT_WATERMARK:
+                run.end.next_watermark = None
 
 
 def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:

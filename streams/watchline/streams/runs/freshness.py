@@ -8,7 +8,7 @@ from watchline.streams.rows import Run, RunsRow
 from watchline.streams.runs.incidents import Scene, find_incident, open_incident, resolve_incident
 
 
-def note_change(row: RunsRow, run: Run, now: int) -> bool:
+def record_change(row: RunsRow, run: Run, now: int) -> bool:
     """Remember when `run` changed data; whether the data became newer. A backfill makes nothing fresh.
 
     A time ahead of `now` (a clock that runs ahead) counts as `now`.
@@ -35,14 +35,20 @@ def stale_at(scene: Scene, row: RunsRow) -> int | None:
 
 
 def watch_age(scene: Scene, row: RunsRow, at: int) -> None:
-    """Open the freshness incident once the data is older than its limit, resolve it when it no longer is."""
+    """Open the freshness incident once the data is older than its limit at the pulse `at`, else resolve it."""
+    limit = scene.declared.freshness_limit
+    if limit is None or at < _fresh_until(scene, row, limit):
+        notice_change(scene, row, at)
+    elif find_incident(row, "freshness") is None and scene.declared.watches("freshness", at):
+        _open(scene, row, at, limit)
+
+
+def notice_change(scene: Scene, row: RunsRow, at: int) -> None:
+    """Resolve the freshness incident if the data is fresh at `at`; an event never opens one, only a pulse does."""
     limit = scene.declared.freshness_limit
     incident = find_incident(row, "freshness")
-    stale = limit is not None and at >= _fresh_until(scene, row, limit)
-    if incident and not stale:
+    if incident and (limit is None or at < _fresh_until(scene, row, limit)):
         resolve_incident(scene, row, incident, at=at, reason="recovered")
-    elif limit and stale and incident is None and scene.declared.watches("freshness", at):
-        _open(scene, row, at, limit)
 
 
 def _fresh_until(scene: Scene, row: RunsRow, limit: int) -> int:

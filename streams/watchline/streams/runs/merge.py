@@ -56,8 +56,8 @@ def merge_end(run: Run, event: RunEnded) -> bool:
         event.updates,
         event.deletes,
         event.total_rows,
+        event.next_watermark,
     )
-    run.next_watermark = event.next_watermark or run.next_watermark
     run.backfill = run.backfill or event.backfill
     _add_flags(run, event.flags)
     return True
@@ -72,6 +72,12 @@ def duration_of(run: Run) -> int | None:
     if run.started_at is None or run.end.ended_at < run.started_at:
         return None
     return run.end.ended_at - run.started_at
+
+
+def flags_of(run: Run) -> list[str]:
+    """What was repaired or does not fit: the flags of the events, and an end before the start."""
+    backwards = run.end and run.started_at is not None and run.end.ended_at < run.started_at
+    return sorted({*run.flags, "negative_duration"}) if backwards else run.flags
 
 
 def begun_at(run: Run) -> int | None:

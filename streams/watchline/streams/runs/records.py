@@ -11,7 +11,7 @@ from watchline.schemas.events import RunError
 from watchline.schemas.records import RunRecord, revision_of
 from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.rows import Run
-from watchline.streams.runs.merge import duration_of, throughput_of
+from watchline.streams.runs.merge import duration_of, flags_of, throughput_of
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: 
         backfill=run.backfill,
         heartbeat_seconds=run.heartbeat_seconds,
         watermark=run.watermark,
-        next_watermark=run.next_watermark,
+        next_watermark=(end and end.next_watermark) or run.next_watermark,
         last_heartbeat_at=None if run.last_heartbeat_at is None else to_datetime(run.last_heartbeat_at),
         status="running" if end is None else end.status,
         reported_status=end and end.reported_status,
@@ -64,7 +64,7 @@ def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: 
         error=brought.error,
         overdue=run.overdue,
         anomalous=run.anomalous,
-        flags=tuple(run.flags),
+        flags=tuple(flags_of(run)),
         labels_started=brought.labels_started,
         labels_ended=brought.labels_ended,
         metadata_started=brought.metadata_started,

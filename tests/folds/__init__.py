@@ -1,0 +1,1 @@
+"""An in-memory log for tests of the folds: no broker, time as an argument."""

@@ -1,0 +1,146 @@
+"""Runs past their limit, decided by pulses while they run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from folds.log import NOON, Log, ended, identity, started
+from watchline.schemas import Mute
+from watchline.streams.declarations import Declared
+from watchline.streams.instants import SECOND
+from watchline.streams.runs.desk import Rhythm
+
+LIMITED = Declared(timeliness_limit=600 * SECOND)
+MINUTE = timedelta(minutes=1)
+
+
+def test_a_run_is_overdue_at_the_first_pulse_past_its_limit() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 9 * MINUTE)
+    before = log.transitions("timeliness")
+    log.pulse(NOON + 10 * MINUTE)
+
+    assert before == []
+    assert log.transitions("timeliness") == ["opened"]
+    assert log.incidents[0].subject == str(identity("a"))
+    assert log.incidents[0].facts[0].limit == 600
+    assert log.newest("a").overdue
+
+
+def test_the_end_resolves_it_and_the_run_stays_marked() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+    log.pulse(NOON + 11 * MINUTE)
+
+    log.append(ended("a", NOON + 12 * MINUTE))
+
+    assert log.transitions("timeliness") == ["opened", "resolved"]
+    assert log.newest("a").overdue
+
+
+def test_no_event_alone_opens_it_while_the_run_goes_on() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+
+    log.append(started("b", NOON + 60 * MINUTE), now=NOON + 60 * MINUTE)
+
+    assert log.incidents == []
+
+
+def test_overlapping_runs_are_watched_apart() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON), started("b", NOON + 5 * MINUTE))
+
+    log.pulse(NOON + 12 * MINUTE)
+    log.pulse(NOON + 16 * MINUTE)
+
+    assert [it.subject for it in log.incidents] == [str(identity("a")), str(identity("b"))]
+
+
+def test_a_run_whose_whole_life_arrives_late_is_opened_and_resolved_at_its_end() -> None:
+    log = Log(LIMITED)
+
+    log.append(started("a", NOON), ended("a", NOON + 20 * MINUTE))
+
+    assert log.transitions("timeliness") == ["opened", "resolved"]
+    assert [it.transition_no for it in log.incidents] == [1, 2]
+
+
+def test_a_run_within_its_limit_opens_nothing() -> None:
+    log = Log(LIMITED)
+
+    log.append(started("a", NOON), ended("a", NOON + 9 * MINUTE))
+    log.pulse(NOON + 30 * MINUTE)
+
+    assert log.incidents == []
+
+
+def test_a_mute_hides_the_incident_and_keeps_the_mark() -> None:
+    log = Log(Declared(timeliness_limit=600 * SECOND, mutes=(Mute(check="timeliness"),)))
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 11 * MINUTE)
+
+    assert log.incidents == []
+    assert log.newest("a").overdue
+
+
+def test_a_new_limit_counts_for_runs_that_are_open_already() -> None:
+    log = Log()
+    log.append(started("a", NOON))
+    log.pulse(NOON + 5 * MINUTE)
+
+    log.declared = LIMITED
+    log.desk.wake(b"orders_daily")
+    log.pulse(NOON + 11 * MINUTE)
+
+    assert log.transitions("timeliness") == ["opened"]
+
+
+def test_deadlines_are_rebuilt_from_the_rows_by_another_worker() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+    other = Log(LIMITED, rows=log.rows, offset=log.offset)
+
+    other.pulse(NOON + 11 * MINUTE)
+
+    assert other.transitions("timeliness") == ["opened"]
+
+
+def test_after_a_gap_of_pulses_absence_waits_for_the_settle_time() -> None:
+    log = Log(LIMITED, Rhythm(pulse=5, settle=30, epoch=0))
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 20 * MINUTE)
+    withheld = log.transitions("timeliness")
+    for n in range(1, 7):
+        log.pulse(NOON + 20 * MINUTE + n * timedelta(seconds=5))
+
+    assert withheld == []
+    assert log.transitions("timeliness") == ["opened"]
+
+
+def test_a_doubled_or_older_pulse_decides_nothing() -> None:
+    log = Log(LIMITED)
+    log.pulse(NOON + 30 * MINUTE)
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 30 * MINUTE)
+    log.pulse(NOON + 20 * MINUTE)
+
+    assert log.incidents == []
+
+
+def test_switching_a_pipeline_off_resolves_what_is_open_as_paused() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+    log.pulse(NOON + 11 * MINUTE)
+
+    log.declared = Declared(active=False)
+    log.desk.wake(b"orders_daily")
+    log.pulse(NOON + 12 * MINUTE)
+
+    assert log.incidents[-1].resolve_reason == "paused"
+    assert log.row.incidents == []
