@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 Seconds = Annotated[float, Field(gt=0, le=10 * 366 * 86_400, allow_inf_nan=False)]
 WatermarkKind = Literal["timestamp", "integer", "text"]
@@ -41,7 +40,7 @@ class Mute(Part):
     """A check that is recorded but opens no incident; `until` ends it by itself."""
 
     check: Literal["freshness", "timeliness", "anomaly", "failure", "all"]
-    until: datetime | None = None
+    until: AwareDatetime | None = None
     reason: str | None = Field(default=None, max_length=8192)
 
 

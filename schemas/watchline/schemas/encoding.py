@@ -4,24 +4,49 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
-from watchline.schemas.events import Event, PipelineDeclared
+from pydantic_core import PydanticSerializationError, to_json
+
+from watchline.schemas.events import BaseEvent, Event, PipelineDeclared
 
 # What a declaration says about itself; the rest says who sent it, when and under which id.
 ENVELOPE = {"event_id", "event_type", "schema_version", "occurred_at", "producer", "config_hash"}
 
 
 def encode(event: Event) -> bytes:
-    """The event as UTF-8 JSON: fields in the model's order, nulls left out, times in UTC."""
-    return event.model_dump_json(exclude_none=True).encode()
+    """The event as UTF-8 JSON: fields in the model's order, nulls left out, what JSON can't hold as its text.
+
+    Raises ValueError for metadata that contains itself.
+    """
+    try:
+        return event.model_dump_json(exclude_none=True, fallback=str).encode()
+    except PydanticSerializationError:  # a lone surrogate, as in a file name that is not UTF-8
+        return to_json(encodable(event.model_dump(exclude_none=True)), fallback=str, inf_nan_mode="null")
 
 
 def config_hash(declaration: PipelineDeclared) -> str:
     """SHA-256, in hex, of what the pipeline declares, lineage included.
 
-    The same declaration gives the same hash in every process and whatever the order of keys; the order within lists
-    (tags, mutes, rules, datasets) counts.
+    The same declaration gives the same hash in every process, whatever the order of keys. Defaults are left out, so
+    that a field added later changes no hash. The order within lists (tags, mutes, rules, datasets) counts.
     """
-    content = declaration.model_dump(mode="json", exclude=ENVELOPE, exclude_none=True)
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    canonical = json.dumps(declared(declaration), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def declared(declaration: BaseEvent) -> Any:
+    """What a declaration says beyond the defaults, as plain JSON values."""
+    content = declaration.model_dump(exclude=ENVELOPE, exclude_defaults=True)
+    return json.loads(to_json(encodable(content), fallback=str, inf_nan_mode="null"))
+
+
+def encodable(value: Any) -> Any:
+    """`value` with each lone surrogate, which has no UTF-8, replaced by U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encodable(item) for item in value]
+    return value

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from watchline.schemas.declaration import (
     AnomalyRule,
@@ -51,7 +50,7 @@ class BaseEvent(BaseModel):
 
     event_id: UUID
     schema_version: Literal[1] = 1
-    occurred_at: datetime
+    occurred_at: AwareDatetime
     pipeline: str = Field(min_length=1, max_length=200)
     producer: Producer | None = None
     flags: tuple[str, ...] = Field(default=(), exclude=True)
@@ -94,7 +93,7 @@ class RunStarted(RunEvent):
     watermark: str | None = None
     next_watermark: str | None = None
     heartbeat_seconds: float | None = None
-    nominal_at: datetime | None = None
+    nominal_at: AwareDatetime | None = None
     backfill: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -116,7 +115,7 @@ class RunEnded(RunEvent):
     event_type: Literal["run.ended"] = "run.ended"
     status: EndStatus = "unknown"
     reported_status: str | None = Field(default=None, exclude=True)
-    started_at: datetime | None = None
+    started_at: AwareDatetime | None = None
     duration_ms: int | None = None
     inserts: Count | None = None
     updates: Count | None = None

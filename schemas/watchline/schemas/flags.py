@@ -19,7 +19,7 @@ LABELS_REPAIRED: Final = "labels_repaired"
 ERROR_CONVERTED: Final = "error_converted"
 TEXT_CLEANED: Final = "text_cleaned"
 TEXT_CUT: Final = "text_cut"
-SECRET_MASKED: Final = "secret_masked"
+SECRET_MASKED: Final = "secret_masked"  # noqa: S105 - a code, no secret
 WATERMARK_AHEAD: Final = "watermark_ahead"
 
 FLAGS: Final[dict[str, str]] = {

@@ -6,11 +6,10 @@ key lives in one partition; a row changes only when the incoming revision is hig
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from watchline.schemas.declaration import WatermarkKind
 from watchline.schemas.events import PipelineDeclared, RunError, Status
@@ -42,27 +41,27 @@ class PipelineRecord(Record):
 class RunRecord(Record):
     """One run as merged so far, for `runs`.
 
-    Start fields are None when unknown and never overwrite; the fields from `status` to `error` go together and belong to
-    the end event `end_event_id` (None while running): of two ends the one with the later (`ended_at`, `end_event_id`) wins.
-    `labels_started` and `labels_ended` (likewise metadata) are None when this revision brings none; a row's labels are
-    started | ended, the end winning.
+    Start fields are None when unknown and never overwrite; the fields from `status` to `error` go together and
+    belong to the end event `end_event_id` (None while running): of two ends the one with the later (`ended_at`,
+    `end_event_id`) wins. `labels_started` and `labels_ended` (likewise metadata) are None when this revision brings
+    none; a row's labels are started | ended, the end winning.
     """
 
     record_type: Literal["run"] = "run"
     run_id: UUID
     parent_run_id: UUID | None = None
     attempt: int | None = None
-    started_at: datetime | None = None
-    nominal_at: datetime | None = None
+    started_at: AwareDatetime | None = None
+    nominal_at: AwareDatetime | None = None
     backfill: bool | None = None
     heartbeat_seconds: float | None = None
     watermark: str | None = None
     next_watermark: str | None = None
-    last_heartbeat_at: datetime | None = None
+    last_heartbeat_at: AwareDatetime | None = None
     status: Status = "running"
     reported_status: str | None = None
     end_event_id: UUID | None = None
-    ended_at: datetime | None = None
+    ended_at: AwareDatetime | None = None
     duration_seconds: float | None = None
     inserts: int | None = None
     updates: int | None = None
@@ -91,8 +90,8 @@ class WatermarkRecord(Record):
     kind: WatermarkKind
     watermark: str
     effective: str
-    effective_at: datetime  # when the event that set `effective` occurred
-    occurred_at: datetime
+    effective_at: AwareDatetime  # when the event that set `effective` occurred
+    occurred_at: AwareDatetime
     regressed: bool = False
     regressions: int = 0
     flags: tuple[str, ...] = ()
@@ -115,8 +114,8 @@ class AnomalyRecord(Record):
     seasons: tuple[str, ...] = ()  # which offsets were active: "weekday", "hour"
     reason: Literal["point", "sustained", "zero", "static"]
     rule: str
-    run_started_at: datetime
-    run_ended_at: datetime
+    run_started_at: AwareDatetime
+    run_ended_at: AwareDatetime
     muted: bool = False
 
 
@@ -127,8 +126,9 @@ Transition = Literal["opened", "updated", "resolved"]
 class IncidentRecord(Record):
     """One transition of an incident; the newest revision is its present state.
 
-    `transition_no` counts from 1 within the incident. `cause_at` is when the cause occurred (event time): a cause too old
-    when read is recorded and not sent. `facts` hold what a message needs: value, limit, range, metric, error, age.
+    `transition_no` counts from 1 within the incident. `cause_at` is when the cause occurred (event time): a cause
+    too old when read is recorded and not sent. `facts` hold what a message needs: value, limit, range, metric, error,
+    age.
     """
 
     record_type: Literal["incident"] = "incident"
@@ -139,13 +139,13 @@ class IncidentRecord(Record):
     transition: Transition
     transition_no: int
     severity: Literal["warn", "fail"]
-    at: datetime
-    opened_at: datetime
-    cause_at: datetime
-    resolved_at: datetime | None = None
-    resolve_reason: (
-        Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"] | None
-    ) = None
+    at: AwareDatetime
+    opened_at: AwareDatetime
+    cause_at: AwareDatetime
+    resolved_at: AwareDatetime | None = None
+    resolve_reason: Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"] | None = (
+        None
+    )
     run_id: UUID | None = None
     owner: str | None = None
     pipeline_type: str | None = None
@@ -185,7 +185,7 @@ class DeadLetter(BaseModel):
     key: str | None  # base64; None is a Kafka null
     value: str | None
     headers: tuple[tuple[str, str | None], ...] = ()  # name and base64 value
-    failed_at: datetime
+    failed_at: AwareDatetime
     log_epoch: int = 0
 
 

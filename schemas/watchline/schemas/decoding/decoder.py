@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from watchline.schemas import flags
+from watchline.schemas.decoding.construction import build
 from watchline.schemas.decoding.document import read_document
 from watchline.schemas.decoding.fields import MODELS, OPTIONAL, REQUIRED
 from watchline.schemas.decoding.identity import wrong_type
@@ -19,7 +20,7 @@ from watchline.schemas.decoding.outcome import read_status
 from watchline.schemas.decoding.reading import Reading
 from watchline.schemas.decoding.texts import quote
 from watchline.schemas.errors import BadEvent
-from watchline.schemas.events import BaseEvent, Event
+from watchline.schemas.events import Event
 from watchline.schemas.topics import MAX_RECORD_BYTES
 
 VERSION = 1
@@ -40,7 +41,9 @@ def decode(raw: bytes | None, *, now: datetime) -> Event:
         values["status"], values["reported_status"] = read_status(document.get("status"), reading)
     elif event_type == "watermark.advanced":
         note_ahead(values, reading)
-    return build(MODELS[event_type], values, reading)
+    if reading.flags:
+        values["flags"] = reading.noted()
+    return cast(Event, build(MODELS[event_type], values))
 
 
 def check_key(key: bytes | None) -> None:
@@ -57,9 +60,7 @@ def read_event_type(document: dict[str, Any]) -> str:
     if type(event_type) is not str:
         raise wrong_type("event_type", event_type, "a text")
     if event_type not in MODELS:
-        raise BadEvent(
-            "unknown_event_type", f"$.event_type is {quote(event_type)}; a newer Watchline may know it"
-        )
+        raise BadEvent("unknown_event_type", f"$.event_type is {quote(event_type)}; a newer Watchline may know it")
     return event_type
 
 
@@ -92,9 +93,3 @@ def note_ahead(values: dict[str, Any], reading: Reading) -> None:
     """Flag a timestamp watermark from the future."""
     if values.get("kind") == "timestamp" and is_ahead(values["watermark"], reading):
         reading.note(flags.WATERMARK_AHEAD)
-
-
-def build(model: type[BaseEvent], values: dict[str, Any], reading: Reading) -> Event:
-    """The frozen event; the checks have established what pydantic would check again."""
-    values["flags"] = reading.noted()
-    return cast(Event, model.model_construct(**values))

@@ -19,6 +19,7 @@ from watchline.schemas.errors import BadEvent
 from watchline.schemas.limits import MAX_DEPTH, MAX_KEYS, MAX_NUMBER_LENGTH
 from watchline.schemas.topics import MAX_RECORD_BYTES
 
+LEAST_BYTES_OF_A_WIDE_MAP = MAX_KEYS * len('"a":1,')
 BOM = b"\xef\xbb\xbf"
 LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_NUMBER_LENGTH // 2))
 # Possessive, so that a hostile text can't make it backtrack; the closing quote may be missing.
@@ -37,7 +38,7 @@ def read_document(raw: bytes | None, reading: Reading) -> dict[str, Any]:
     document = parse(raw, reading)
     if type(document) is not dict:
         raise BadEvent("not_an_object", f"$ is {type_name(document)}; an event is one JSON object")
-    if raw.count(b":") > MAX_KEYS:
+    if len(raw) > LEAST_BYTES_OF_A_WIDE_MAP and raw.count(b":") > MAX_KEYS:
         check_widths(document)
     return document
 
@@ -61,9 +62,7 @@ def parse_strictly(raw: bytes, reading: Reading) -> Any:
         raise BadEvent("empty_value", "the record's value is empty")
     text = decode_utf8(raw)
     try:
-        return json.loads(
-            text, parse_int=read_integer, parse_float=read_float, parse_constant=refuse_constant
-        )
+        return json.loads(text, parse_int=read_integer, parse_float=read_float, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         raise BadEvent("invalid_json", f"character {error.pos}: {error.msg}") from error
 
@@ -90,9 +89,7 @@ def read_float(literal: str) -> float:
 
 def check_length(literal: str) -> None:
     if len(literal) > MAX_NUMBER_LENGTH:
-        raise BadEvent(
-            "number_too_large", f"a number of {len(literal)} characters; at most {MAX_NUMBER_LENGTH}"
-        )
+        raise BadEvent("number_too_large", f"a number of {len(literal)} characters; at most {MAX_NUMBER_LENGTH}")
 
 
 def refuse_constant(literal: str) -> NoReturn:

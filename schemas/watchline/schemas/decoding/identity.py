@@ -30,15 +30,15 @@ to_uuid = SchemaValidator(core_schema.uuid_schema()).validate_python  # five tim
 
 def check_uuid(value: Any, name: str, reading: Reading) -> UUID:
     """A UUID in one of its usual spellings."""
-    if type(value) is str:
-        if CANONICAL(value):
-            found: UUID = to_uuid(value)
-            return found
-        if SAME_UUID(value):
-            reading.note(flags.UUID_CANONICALISED)
-            return UUID(value)
+    if type(value) is not str:
+        raise wrong_type(name, value, "a UUID in text")
+    if CANONICAL(value):
+        found: UUID = to_uuid(value)
+        return found
+    if not SAME_UUID(value):
         raise BadEvent("invalid_uuid", f"$.{name} is no UUID: {quote(value)}")
-    raise wrong_type(name, value, "a UUID in text")
+    reading.note(flags.UUID_CANONICALISED)
+    return UUID(value)
 
 
 def check_pipeline(value: Any, name: str, _reading: Reading) -> str:
@@ -46,9 +46,7 @@ def check_pipeline(value: Any, name: str, _reading: Reading) -> str:
     if type(value) is not str:
         raise wrong_type(name, value, "a text")
     if not 0 < len(value) <= MAX_NAME:
-        raise BadEvent(
-            "invalid_pipeline", f"$.{name} has {len(value)} characters; 1 to {MAX_NAME} are allowed"
-        )
+        raise BadEvent("invalid_pipeline", f"$.{name} has {len(value)} characters; 1 to {MAX_NAME} are allowed")
     if value.isascii() and value.isprintable() and value[0] != " " and value[-1] != " ":
         return value
     if value.strip() != value:

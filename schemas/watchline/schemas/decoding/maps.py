@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from watchline.schemas import flags
 from watchline.schemas.decoding.measurements import require_finite
 from watchline.schemas.decoding.reading import Reading
 from watchline.schemas.decoding.texts import clean_free_text, clean_text
-from watchline.schemas.limits import MAX_INTEGER, MAX_NAME
+from watchline.schemas.limits import MAX_INTEGER, MAX_NAME, MAX_TEXT
 
 
 def labels(value: Any, name: str, reading: Reading) -> dict[str, str]:
@@ -17,7 +18,7 @@ def labels(value: Any, name: str, reading: Reading) -> dict[str, str]:
         reading.note(flags.LABELS_REPAIRED)
         return {}
     kept: dict[str, str] = {}
-    for key, item in value.items():
+    for key, item in in_order(value):
         text = item if type(item) is str else scalar_text(item, name)
         if text is None or not key or len(key) > MAX_NAME:
             reading.note(flags.LABELS_REPAIRED)
@@ -42,16 +43,23 @@ def metadata(value: Any, name: str, reading: Reading) -> dict[str, Any]:
     if type(value) is not dict:
         reading.note(flags.VALUE_DROPPED)
         return {}
-    cleaned: dict[str, Any] = clean_tree(value, name, reading)
+    cleaned: dict[str, Any] = clean_tree(value, name, reading) if value else {}
     return cleaned
 
 
+def in_order(value: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The items, sorted where cleaning may make two keys one: which of them stays must not depend on their order."""
+    if all(key.isprintable() and len(key) <= MAX_TEXT for key in value):
+        return value.items()
+    return sorted(value.items())  # keys differ, so values are never compared
+
+
 def clean_tree(value: Any, name: str, reading: Reading) -> Any:
-    """Any JSON value with its texts cleaned and integers beyond 64 bits dropped; its depth is bounded by the document's."""
+    """Any JSON value with its texts cleaned and integers beyond 64 bits dropped; read_document bounds its depth."""
     if type(value) is str:
         return clean_free_text(value, reading)
     if type(value) is dict:
-        return {clean_text(key, reading): clean_tree(item, name, reading) for key, item in value.items()}
+        return {clean_text(key, reading): clean_tree(item, name, reading) for key, item in in_order(value)}
     if type(value) is list:
         return [clean_tree(item, name, reading) for item in value]
     if type(value) is float:

@@ -77,12 +77,7 @@ def require_finite(value: float, name: str) -> bool:
 
 def repair_integer(value: Any, name: str, reading: Reading) -> int | None:
     """The integer that an integral float stands for, else None."""
-    if (
-        type(value) is float
-        and require_finite(value, name)
-        and 0 <= value <= MAX_INTEGER
-        and value.is_integer()
-    ):
+    if type(value) is float and require_finite(value, name) and 0 <= value <= MAX_INTEGER and value.is_integer():
         reading.note(flags.NUMBER_NORMALISED)
         return int(value)
     reading.note(flags.MEASUREMENT_DROPPED)

@@ -26,7 +26,7 @@ def read_status(value: Any, reading: Reading) -> tuple[str, str | None]:
     reading.note(flags.STATUS_UNKNOWN)
     if value is None:
         return "unknown", None
-    sent = value if type(value) is str else json.dumps(value)
+    sent = value if type(value) is str else json.dumps(value, sort_keys=True)
     return "unknown", clean_free_text(sent, reading, MAX_NAME)
 
 
@@ -34,11 +34,7 @@ def check_error(value: Any, name: str, reading: Reading) -> RunError:
     """The error as text or as {type, message}; anything else as its JSON."""
     if type(value) is str:
         return RunError(message=clean_free_text(value, reading))
-    if (
-        type(value) is dict
-        and type(value.get("message")) is str
-        and type(value.get("type")) in (str, type(None))
-    ):
+    if type(value) is dict and type(value.get("message")) is str and type(value.get("type")) in (str, type(None)):
         kind = value.get("type")
         return RunError(
             type=None if kind is None else clean_free_text(kind, reading, MAX_NAME),

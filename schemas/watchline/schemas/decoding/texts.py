@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from watchline.schemas import flags
-from watchline.schemas.decoding.masking import mask_secrets
+from watchline.schemas.decoding.masking import SHORTEST, mask_secrets
 from watchline.schemas.decoding.reading import Check, Reading
 from watchline.schemas.limits import MAX_DETAIL_INPUT, MAX_NAME, MAX_TEXT
 
@@ -19,7 +19,7 @@ LONGEST_SECRET = 1024
 
 def clean_text(text: str, reading: Reading, limit: int = MAX_TEXT) -> str:
     """`text` without NUL and lone surrogates, of at most `limit` characters."""
-    if UNSTORABLE.search(text):
+    if not text.isprintable() and UNSTORABLE.search(text):
         text = UNSTORABLE.sub(REPLACEMENT, text)
         reading.note(flags.TEXT_CLEANED)
     if len(text) > limit:
@@ -30,6 +30,8 @@ def clean_text(text: str, reading: Reading, limit: int = MAX_TEXT) -> str:
 
 def clean_free_text(text: str, reading: Reading, limit: int = MAX_TEXT) -> str:
     """`text` cleaned, its secrets masked, then cut: a secret cut in half would not be recognised."""
+    if len(text) < SHORTEST and text.isalnum():
+        return text
     head = text[: 2 * limit]
     masked = mask_secrets(head)
     if masked != head:
