@@ -1,0 +1,155 @@
+"""The bounded memory between the job and the background thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+
+from watchline.sdk.message import Counters, Message, Rank
+
+
+class Buffer:
+    """Messages in order, at most `max_events` of them and `max_bytes` together; every one is accounted for.
+
+    Its lock is reentrant: a signal handler or a finaliser may emit while this thread is emitting.
+    """
+
+    def __init__(self, *, max_events: int, max_bytes: int) -> None:
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._changed = threading.Condition(threading.RLock())
+        self._queue: deque[Message] = deque()
+        self._in_flight: dict[Message, None] = {}
+        self._ranks: Counter[Rank] = Counter()
+        self._bytes = 0
+        self._emitted = self._acknowledged = self._spooled = self._resent = 0
+        self._leaving = 0  # on their way to the disk
+        self._dropped: Counter[str] = Counter()
+
+    def put(self, message: Message) -> None:
+        """Queue a message; with no room, drop what matters least: an older one of lower rank, else this one."""
+        with self._changed:
+            self._emitted += 1
+            while self._is_full(message) and self._evict_below(message.rank):
+                self._dropped["buffer_full"] += 1
+            if self._is_full(message):
+                self._dropped["buffer_full"] += 1
+                return
+            self._queue.append(message)
+            self._add(message, 1)
+
+    def refuse(self, reason: str) -> None:
+        """Account for an event that never became a message."""
+        with self._changed:
+            self._emitted += 1
+            self._dropped[reason] += 1
+
+    def take(self, limit: int) -> list[Message]:
+        """The next messages in order; they stay pending until settled or put back."""
+        with self._changed:
+            taken = [self._queue.popleft() for _ in range(min(limit, len(self._queue)))]
+            self._in_flight.update(dict.fromkeys(taken))
+            return taken
+
+    def settle(self, message: Message, dropped: str | None = None) -> None:
+        """Account for a message in flight: acknowledged, or dropped for a reason. One no longer ours is ignored."""
+        with self._changed:
+            if message not in self._in_flight:
+                return
+            del self._in_flight[message]
+            self._add(message, -1)
+            if dropped is None:
+                self._acknowledged += 1
+            else:
+                self._dropped[dropped] += 1
+            self._changed.notify_all()
+
+    def put_back(self) -> None:
+        """Return what is in flight to the front of the queue, in order."""
+        with self._changed:
+            self._queue.extendleft(reversed(self._in_flight))
+            self._in_flight.clear()
+
+    def spool(self, store: Callable[[list[Message]], tuple[int, str]]) -> None:
+        """Give all that is pending to `store`, which returns how many it kept, and why not the others.
+
+        Heartbeats are dropped: by the time they are read they say nothing. `store` runs without the lock, because a
+        disk may be slow and `put` must not be.
+        """
+        lasting = self._take_lasting()
+        kept, reason = store(lasting) if lasting else (0, "")
+        with self._changed:
+            self._leaving -= len(lasting)
+            self._spooled += kept
+            self._drop(reason, len(lasting) - kept)
+            self._changed.notify_all()
+
+    def _take_lasting(self) -> list[Message]:
+        with self._changed:
+            waiting = [*self._in_flight, *self._queue]
+            self._in_flight.clear()
+            self._queue.clear()
+            self._ranks.clear()
+            self._bytes = 0
+            lasting = [message for message in waiting if message.rank is not Rank.HEARTBEAT]
+            self._drop("heartbeat_expired", len(waiting) - len(lasting))
+            self._leaving += len(lasting)
+            return lasting
+
+    def count_resent(self, messages: Iterable[Message]) -> None:
+        """Account for messages of earlier processes that were acknowledged."""
+        with self._changed:
+            self._resent += sum(1 for _ in messages)
+
+    def wait_empty(self, seconds: float, *, hopeless: Callable[[], bool]) -> bool:
+        """Wait until nothing is pending; False after `seconds`, or as soon as `hopeless` says so."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while self._queue or self._in_flight:
+                left = deadline - time.monotonic()
+                if left <= 0 or hopeless():
+                    return False
+                self._changed.wait(left)
+            return True
+
+    def notify(self) -> None:
+        """Let those who wait look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def counters(self) -> Counters:
+        """The account at this moment."""
+        with self._changed:
+            return Counters(
+                emitted=self._emitted,
+                acknowledged=self._acknowledged,
+                spooled=self._spooled,
+                pending=len(self._queue) + len(self._in_flight) + self._leaving,
+                dropped=dict(self._dropped),
+                resent=self._resent,
+            )
+
+    def _is_full(self, message: Message) -> bool:
+        held = len(self._queue) + len(self._in_flight)
+        return held >= self._max_events or self._bytes + message.size > self._max_bytes
+
+    def _evict_below(self, rank: Rank) -> bool:
+        if not any(count for lower, count in self._ranks.items() if lower < rank):
+            return False
+        lowest = min(lower for lower, count in self._ranks.items() if count)
+        for place, message in enumerate(self._queue):
+            if message.rank == lowest:
+                del self._queue[place]
+                self._add(message, -1)
+                return True
+        return False
+
+    def _add(self, message: Message, sign: int) -> None:
+        self._ranks[message.rank] += sign
+        self._bytes += sign * message.size
+
+    def _drop(self, reason: str, count: int) -> None:
+        if count:
+            self._dropped[reason] += count

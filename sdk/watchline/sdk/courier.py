@@ -1,0 +1,289 @@
+"""The background thread that brings messages to Kafka, and to disk when Kafka is away."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from watchline.schemas.errors import WatermarkUnavailable
+from watchline.sdk.buffer import Buffer
+from watchline.sdk.harmless import harmless, log, warn_once
+from watchline.sdk.message import Counters, Message, Rejected, Settle
+from watchline.sdk.outbox import Outbox
+from watchline.sdk.outlet import Beating
+
+T = TypeVar("T")
+
+BATCH = 500
+RESEND_FIRST_SECONDS = 1.0  # older events go first, but must not starve those of this run
+RESCAN_SECONDS = 30.0
+PAUSE_SECONDS = (0.1, 5.0)
+HOPELESS_FAILURES = 3
+SPOOL_AFTER_SECONDS = 5.0
+LAST_SECONDS = 0.4  # of the flush budget, kept for the disk and for closing the connection
+
+
+class Carrier(Protocol):
+    """A connection that messages travel by; `send` settles every message, whatever happens."""
+
+    async def open(self) -> None: ...
+
+    async def send(self, messages: Sequence[Message], settle: Settle) -> None: ...
+
+    async def read_values(self, topic: str, key: bytes) -> list[bytes]: ...
+
+    async def close(self) -> None: ...
+
+
+class NotDelivered(Exception):
+    """A message is still ours after sending; the connection is taken to be bad."""
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop that needs no other thread: at exit Python starts none and waits for those that there are."""
+
+    async def getaddrinfo(self, host: Any, port: Any, **kind: Any) -> Any:
+        """Resolve in this thread; it has nothing else to do without an address."""
+        return socket.getaddrinfo(host, port, **kind)
+
+
+class Life:
+    """One thread with its loop; a fork or a flush at exit ends it, the next message begins another."""
+
+    def __init__(self, deliver: Callable[[Life], Coroutine[Any, Any, None]]) -> None:
+        self.stopping = False
+        self.carrier: Carrier | None = None
+        self.failures = 0
+        self.error: Exception | None = None
+        self.loop = Loop()
+        self.loop.set_exception_handler(lambda _loop, context: log.debug("watchline: %s", context.get("message")))
+        self._news = asyncio.Event()
+        self._task = self.loop.create_task(deliver(self))
+        self._thread = threading.Thread(target=self._work, name="watchline", daemon=True)
+        self._thread.start()
+
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread that delivers."""
+        return self._thread
+
+    def wake(self) -> None:
+        """Let the loop look for news; from any thread."""
+        with suppress(RuntimeError):  # the loop has just been closed, so there is nobody to wake
+            self.loop.call_soon_threadsafe(self._news.set)
+
+    async def wait_news(self, seconds: float) -> None:
+        """Wait for `wake`, at most `seconds`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        self._news.clear()
+
+    def stop(self, seconds: float) -> None:
+        """End the thread, waiting at most `seconds`: it is a daemon and can't hold up the process."""
+        self.stopping = True
+        with suppress(RuntimeError):  # it has just ended by itself
+            self.loop.call_soon_threadsafe(self._task.cancel)
+        if self._thread is not threading.current_thread():
+            self._thread.join(seconds)
+
+    def _work(self) -> None:
+        with harmless("delivering events"), suppress(asyncio.CancelledError):
+            self.loop.run_until_complete(self._task)
+        self.loop.close()
+
+
+class Courier:
+    """Takes messages without ever blocking, and delivers them in order from a thread of its own."""
+
+    def __init__(self, connect: Callable[[], Carrier], outbox: Outbox, *, max_events: int, max_bytes: int) -> None:
+        self._connect = connect
+        self._outbox = outbox
+        self._limits = {"max_events": max_events, "max_bytes": max_bytes}
+        self._inherited: list[object] = []
+        self._renew()
+
+    def _renew(self) -> None:
+        self._buffer = Buffer(max_events=self._limits["max_events"], max_bytes=self._limits["max_bytes"])
+        self._starting = threading.RLock()
+        self._life: Life | None = None
+        self._beating: dict[Beating, float] = {}
+        self._exiting = False
+
+    def after_fork(self) -> None:
+        """Begin empty in a child: the parent sends what the parent emitted.
+
+        What the thread held is kept and never closed: closing the copy of its selector would deafen the parent's.
+        """
+        self._inherited.append((self._life, self._buffer))
+        self._renew()
+
+    def emit(self, message: Message) -> None:
+        """Take a message; never blocks and never raises for lack of room."""
+        self._buffer.put(message)
+        if self._exiting:
+            self._buffer.spool(self._outbox.store)
+            return
+        self._start().wake()
+
+    def refuse(self, reason: str) -> None:
+        """Count an event that could not be made a message."""
+        self._buffer.refuse(reason)
+
+    def counters(self) -> Counters:
+        """What became of every event."""
+        return self._buffer.counters()
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until everything is acknowledged; False after `seconds`, or sooner when Kafka is plainly away."""
+        return self._buffer.wait_empty(seconds, hopeless=self._is_down)
+
+    def close(self, seconds: float) -> None:
+        """Deliver what can be delivered within `seconds`, put the rest on disk, and end the thread."""
+        deadline = time.monotonic() + seconds
+        if not self.flush(max(0.0, seconds - LAST_SECONDS)):
+            self._buffer.spool(self._outbox.store)
+        life, self._life = self._life, None
+        if life is not None:
+            life.stop(max(0.1, deadline - time.monotonic()))
+
+    def close_for_good(self, seconds: float) -> None:
+        """`close` at the end of the process: what is emitted later goes straight to disk."""
+        self.close(seconds)
+        self._exiting = True
+
+    def watch(self, run: Beating, seconds: float) -> None:
+        """Call the run's `beat` from the background thread, first after `seconds`."""
+        self._beating[run] = time.monotonic() + seconds
+
+    def unwatch(self, run: Beating) -> None:
+        """Leave the run alone from now on."""
+        self._beating.pop(run, None)
+
+    def read_values(self, topic: str, key: bytes, seconds: float) -> list[bytes]:
+        """All values of a key in the log, after what this process has emitted; WatermarkUnavailable otherwise."""
+        deadline = time.monotonic() + seconds
+        life = self._start()
+        if not self.flush(seconds):
+            raise WatermarkUnavailable(
+                f"the watermark can't be read, Kafka doesn't answer: {life.error or 'timed out'}"
+            )
+        reading = asyncio.run_coroutine_threadsafe(self._read(life, topic, key, deadline), life.loop)
+        try:
+            return reading.result(max(0.0, deadline - time.monotonic()))
+        except Exception as error:
+            reading.cancel()
+            raise WatermarkUnavailable(
+                f"the watermark can't be read from {topic}: {type(error).__name__} {error}",
+                hint="check that the topic exists and that this job may read it",
+            ) from error
+
+    async def _read(self, life: Life, topic: str, key: bytes, deadline: float) -> list[bytes]:
+        async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            while life.carrier is None:
+                await asyncio.sleep(0.01)
+            return await life.carrier.read_values(topic, key)
+
+    def _start(self) -> Life:
+        with self._starting:
+            if self._life is None:
+                self._life = Life(self._live)
+            return self._life
+
+    def _is_down(self) -> bool:
+        return self._life is None or (self._life.carrier is None and self._life.failures >= HOPELESS_FAILURES)
+
+    async def _live(self, life: Life) -> None:
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._deliver(life)
+        finally:
+            beating.cancel()
+
+    async def _deliver(self, life: Life) -> None:
+        """Connect, send what earlier runs left, then what this one emits; start over when the connection fails."""
+        down_since = time.monotonic()
+        while not life.stopping:
+            carrier = self._connect()
+            try:
+                await carrier.open()
+                life.carrier, life.failures = carrier, 0
+                await self._carry(carrier, life)
+            except Exception as error:  # noqa: BLE001 - any failure to deliver ends in another attempt
+                if life.carrier is not None:
+                    down_since = time.monotonic()
+                life.carrier, life.error = None, error
+                self._note_failure(life, down_since)
+            finally:
+                life.carrier = None
+                await carrier.close()
+            await asyncio.sleep(min(PAUSE_SECONDS[0] * 2 ** (life.failures - 1), PAUSE_SECONDS[1]))
+
+    async def _carry(self, carrier: Carrier, life: Life) -> None:
+        first_until = time.monotonic() + RESEND_FIRST_SECONDS
+        while time.monotonic() < first_until and await self._resend_one(carrier):
+            pass
+        while not life.stopping:
+            if batch := self._buffer.take(BATCH):
+                await self._send(carrier, batch)
+            elif not await self._resend_one(carrier):
+                await life.wait_news(RESCAN_SECONDS)
+
+    async def _send(self, carrier: Carrier, batch: list[Message]) -> None:
+        failures: list[Exception] = []
+
+        def settle(message: Message, error: Exception | None) -> None:
+            if error is None:
+                self._buffer.settle(message)
+            elif isinstance(error, Rejected):
+                warn_once("rejected", "Kafka refused an event for good: %s", error)
+                self._buffer.settle(message, dropped="rejected")
+            else:
+                failures.append(error)
+
+        await carrier.send(batch, settle)
+        if failures:
+            raise NotDelivered(f"{type(failures[0]).__name__} {failures[0]}")
+
+    async def _resend_one(self, carrier: Carrier) -> bool:
+        """Send one segment of the outbox, whole; whether there was one."""
+        with self._outbox.claim() as segment:
+            if segment is None:
+                return False
+            outcomes: dict[Message, Exception | None] = {}
+            await carrier.send(segment.messages, outcomes.__setitem__)
+            for error in outcomes.values():
+                if error is not None and not isinstance(error, Rejected):
+                    raise NotDelivered(f"{type(error).__name__} {error}")
+            segment.delete()
+            self._buffer.count_resent(message for message, error in outcomes.items() if error is None)
+            return True
+
+    async def _beat(self) -> None:
+        while True:
+            now = time.monotonic()
+            for run in [run for run, due in list(self._beating.items()) if due <= now]:
+                seconds = run.beat()
+                if seconds is None:
+                    self.unwatch(run)
+                else:
+                    self._beating[run] = now + seconds
+            await asyncio.sleep(max(0.05, min([1.0, *(due - now for due in list(self._beating.values()))])))
+
+    def _note_failure(self, life: Life, down_since: float) -> None:
+        life.failures += 1
+        self._buffer.put_back()
+        warn_once(
+            "kafka",
+            "watchline can't reach Kafka, the job goes on and events wait for the next run: %s: %s",
+            type(life.error).__name__,
+            life.error,
+        )
+        if time.monotonic() - down_since > SPOOL_AFTER_SECONDS:
+            self._buffer.spool(self._outbox.store)
+        self._buffer.notify()

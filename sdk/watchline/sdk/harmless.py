@@ -1,0 +1,48 @@
+"""The guard round everything that a job calls: what goes wrong in here is logged once and never reaches the job."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+log = logging.getLogger("watchline.sdk")
+_said: set[str] = set()
+
+
+def warn_once(topic: str, message: str, *facts: object) -> None:
+    """Log a warning the first time in this process that `topic` is at issue, at debug level after that."""
+    level = logging.DEBUG if topic in _said else logging.WARNING
+    _said.add(topic)
+    log.log(level, message, *facts)
+
+
+def forget_warnings() -> None:
+    """Let every warning be said again; for tests."""
+    _said.clear()
+
+
+@contextmanager
+def harmless(doing: str) -> Iterator[None]:
+    """Keep our own errors from the job: the telemetry must not take down the work that it watches."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is ours and not the job's
+        warn_once(doing, "watchline failed at %s, the job goes on: %s: %s", doing, type(error).__name__, error)
+
+
+def never_raises(function: Callable[P, R]) -> Callable[P, R | None]:
+    """Make a method that a job calls return None where it would raise."""
+
+    @functools.wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        with harmless(function.__qualname__):
+            return function(*args, **kwargs)
+        return None
+
+    return guarded

@@ -1,0 +1,151 @@
+"""The way to Kafka. Everything here runs in the background thread; aiokafka is imported there, on first use."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from watchline.sdk.message import Message, Rejected, Settle
+from watchline.sdk.settings import Settings
+
+if TYPE_CHECKING:
+    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+REQUEST_MS = 10_000
+FETCH_WAIT_MS = 20
+# The embedded broker reports a low end offset, so the end is believed only after a fetch that brings nothing.
+QUIET_MS = 250
+CLOSE_SECONDS = 1.0
+
+
+class KafkaCarrier:
+    """One producer, from `open` to `close`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._producer: AIOKafkaProducer | None = None
+
+    async def open(self) -> None:
+        """Connect, or raise."""
+        from aiokafka import AIOKafkaProducer  # noqa: PLC0415 - 100 ms that the job must not wait for
+
+        silence_clients(threading.get_ident())
+        self._producer = AIOKafkaProducer(
+            **self._settings.client_arguments(),
+            client_id="watchline-sdk",
+            acks="all",
+            enable_idempotence=self._settings.idempotence,
+            request_timeout_ms=REQUEST_MS,
+        )
+        await self._producer.start()
+
+    async def close(self) -> None:
+        """Disconnect, within a second."""
+        if self._producer is not None:
+            with suppress(Exception):  # it is on its way out, and nobody is left to care
+                await asyncio.wait_for(self._producer.stop(), CLOSE_SECONDS)
+
+    async def send(self, messages: Sequence[Message], settle: Settle) -> None:
+        """Send in order and settle each message. Topics go side by side: a missing one holds up only itself."""
+        topics = dict.fromkeys(message.topic for message in messages)
+        await asyncio.gather(*(self._send_topic([m for m in messages if m.topic == topic], settle) for topic in topics))
+
+    async def _send_topic(self, messages: Sequence[Message], settle: Settle) -> None:
+        sent = []
+        failed: Exception | None = None
+        for message in messages:
+            if failed is not None:
+                settle(message, failed)
+                continue
+            try:
+                assert self._producer is not None, "open first"
+                sent.append((message, await self._producer.send(message.topic, message.value, message.key)))
+            except Exception as error:  # noqa: BLE001 - the outcome of one message, given to `settle`
+                outcome = judge(error)
+                settle(message, outcome)
+                failed = None if isinstance(outcome, Rejected) else outcome
+        for message, acknowledgement in sent:
+            settle(message, await wait_outcome(acknowledgement))
+
+    async def read_values(self, topic: str, key: bytes) -> list[bytes]:
+        """All values of a key that the log holds now, oldest first."""
+        from aiokafka import AIOKafkaConsumer  # noqa: PLC0415 - as above
+
+        silence_clients(threading.get_ident())
+        consumer = AIOKafkaConsumer(
+            **self._settings.client_arguments(),
+            client_id="watchline-sdk",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=FETCH_WAIT_MS,
+            request_timeout_ms=REQUEST_MS,
+        )
+        try:
+            await consumer.start()
+            return await read_key(consumer, topic, key, await self._partition_of(topic, key))
+        finally:
+            await consumer.stop()
+
+    async def _partition_of(self, topic: str, key: bytes) -> int:
+        from aiokafka.partitioner import DefaultPartitioner  # noqa: PLC0415 - as above
+
+        assert self._producer is not None, "open first"
+        partitions = sorted(await self._producer.partitions_for(topic))
+        return int(DefaultPartitioner()(key, partitions, partitions))
+
+
+async def read_key(consumer: AIOKafkaConsumer, topic: str, key: bytes, partition: int) -> list[bytes]:
+    """The values of a key in one partition, from its beginning to its end at this moment."""
+    from aiokafka import TopicPartition  # noqa: PLC0415 - as above
+
+    place = TopicPartition(topic, partition)
+    consumer.assign([place])
+    await consumer.seek_to_beginning(place)
+    end = (await consumer.end_offsets([place]))[place]
+    values = []
+    while True:
+        records = (await consumer.getmany(place, timeout_ms=QUIET_MS)).get(place, [])
+        values += [record.value for record in records if record.key == key and record.value is not None]
+        if not records and await consumer.position(place) >= end:
+            return values
+
+
+async def wait_outcome(acknowledgement: asyncio.Future[Any]) -> Exception | None:
+    """None once the broker has it, else what became of it."""
+    try:
+        await acknowledgement
+    except Exception as error:  # noqa: BLE001 - the outcome of one message, given to `settle`
+        return judge(error)
+    return None
+
+
+def judge(error: Exception) -> Exception:
+    """Rejected where sending again can't help, else the error."""
+    from aiokafka import errors  # noqa: PLC0415 - as above
+
+    hopeless = (errors.MessageSizeTooLargeError, errors.InvalidTopicError, errors.InvalidMessageError)
+    return Rejected(str(error)) if isinstance(error, hopeless) else error
+
+
+def silence_clients(thread: int) -> None:
+    """Keep what aiokafka and asyncio log in our thread out of the job's output; ours alone, not the job's own clients."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in {"aiokafka", "asyncio"}]
+    for logger in map(logging.getLogger, names):
+        if not any(isinstance(known, NotFrom) and known.thread == thread for known in logger.filters):
+            logger.addFilter(NotFrom(thread))
+
+
+class NotFrom(logging.Filter):
+    """Lets through what other threads log."""
+
+    def __init__(self, thread: int) -> None:
+        super().__init__()
+        self.thread = thread
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether another thread logged it."""
+        return record.thread != self.thread

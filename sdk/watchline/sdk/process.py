@@ -1,0 +1,96 @@
+"""What belongs to the process as a whole: its outlets and open runs, its forks, its SIGTERM and its exit."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any, Protocol
+
+from watchline.sdk.harmless import harmless
+from watchline.sdk.outlet import Outlet
+
+_SIGTERM_IN_CONTAINER = 1  # the kernel ignores a default SIGTERM for process 1, so there is nothing to put back
+
+
+class Abortable(Protocol):
+    """An open run that ends with its process."""
+
+    def abort(self, reason: str) -> None: ...
+
+
+class Process:
+    """The one of this module; a fork renews it."""
+
+    def __init__(self) -> None:
+        self._outlets: dict[Outlet, float] = {}
+        self._open: dict[Abortable, None] = {}
+        self._armed = False
+        self._pid = os.getpid()
+
+    def adopt(self, outlet: Outlet, *, flush_seconds: float, handle_sigterm: bool) -> None:
+        """Close the outlet when the process ends, and let it start anew in a child."""
+        self._outlets[outlet] = flush_seconds
+        if not self._armed:
+            self._armed = True
+            atexit.register(self.finish)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self._after_fork)
+        if handle_sigterm:
+            self._handle_sigterm()
+
+    def opened(self, run: Abortable) -> None:
+        """A run that has to be ended when the process is terminated."""
+        self._open[run] = None
+
+    def closed(self, run: Abortable) -> None:
+        """The run has ended."""
+        self._open.pop(run, None)
+
+    def finish(self) -> None:
+        """Deliver or store what is pending; all outlets share the longest budget of one."""
+        deadline = time.monotonic() + max(self._outlets.values(), default=0.0)
+        for outlet in list(self._outlets):
+            with harmless("flushing at exit"):
+                close = getattr(outlet, "close_for_good", outlet.close)
+                close(max(0.0, deadline - time.monotonic()))
+
+    def _after_fork(self) -> None:
+        """In a child: runs and messages that the parent began stay the parent's."""
+        self._open = {}
+        self._pid = os.getpid()
+        for outlet in self._outlets:
+            renew = getattr(outlet, "after_fork", None)
+            if renew is not None:
+                renew()
+        if "multiprocessing.util" in sys.modules:
+            # A forked worker leaves by os._exit, which runs no atexit; its own finalisers are cleared after this hook.
+            sys.modules["multiprocessing.util"].register_after_fork(self, _finish_with_worker)
+
+    def _handle_sigterm(self) -> None:
+        """Report on SIGTERM, but never in place of a handler of the job's, nor from another thread."""
+        with harmless("handling SIGTERM"):
+            in_main = threading.current_thread() is threading.main_thread()
+            if in_main and self._pid != _SIGTERM_IN_CONTAINER and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, self._on_sigterm)
+
+    def _on_sigterm(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the shape of a handler
+        """End open runs, flush, and die of the signal as if we had not been there."""
+        for run in list(self._open):
+            with harmless("ending a run at SIGTERM"):
+                run.abort("SIGTERM")
+        self.finish()
+        signal.signal(signum, signal.SIG_DFL)
+        os.kill(os.getpid(), signum)
+
+
+def _finish_with_worker(process: Any) -> None:
+    util = sys.modules["multiprocessing.util"]
+    util.Finalize(None, process.finish, exitpriority=-100)
+
+
+process = Process()

@@ -1,0 +1,143 @@
+"""Settings of the SDK: arguments first, else WATCHLINE_* variables, else defaults. A wrong one is logged and ignored."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+from watchline.schemas.topics import Topics
+from watchline.sdk.harmless import warn_once
+
+if TYPE_CHECKING:
+    from watchline.schemas.connection import KafkaConnection
+
+T = TypeVar("T")
+Carrier = Literal["kafka", "console"]
+KAFKA = "WATCHLINE_KAFKA_"
+DEFAULT_ADDRESS = "127.0.0.1:9092"
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How this process reports. `connection` None means WATCHLINE_KAFKA_*, read when the background thread connects."""
+
+    connection: KafkaConnection | None = None
+    topic_prefix: str = "watchline"
+    transport: Carrier = "kafka"
+    disabled: bool = False
+    outbox_dir: Path = Path("~/.cache/watchline/outbox")
+    outbox_max_bytes: int = 64 * MIB
+    buffer_events: int = 10_000
+    buffer_bytes: int = 16 * MIB
+    flush_seconds: float = 2.0
+    watermark_seconds: float = 5.0
+    heartbeat_seconds: float = 30.0
+    idempotence: bool = False
+    handle_sigterm: bool = True
+
+    @property
+    def topics(self) -> Topics:
+        """The topic names."""
+        return Topics(self.topic_prefix)
+
+    @property
+    def outbox_folder(self) -> Path:
+        """One folder per topic prefix, so that two Watchlines on one host never send each other's events."""
+        return self.outbox_dir.expanduser() / "".join(c if c.isalnum() or c in "-_" else "_" for c in self.topic_prefix)
+
+    def client_arguments(self) -> dict[str, Any]:
+        """Keyword arguments for any aiokafka client. Importing pydantic takes longer than connecting, so plain
+        addresses, the usual case of a short job, go without it."""
+        if self.connection is not None:
+            return self.connection.client_arguments()
+        named = {name for name in os.environ if name.startswith(KAFKA)} - {KAFKA + "BOOTSTRAP_SERVERS"}
+        if not named:
+            address = os.environ.get(KAFKA + "BOOTSTRAP_SERVERS", DEFAULT_ADDRESS)
+            return {"bootstrap_servers": address.split(","), "security_protocol": "PLAINTEXT"}
+        from watchline.schemas.connection import KafkaConnection  # noqa: PLC0415 - imports pydantic
+
+        return KafkaConnection.from_environment().client_arguments()
+
+
+def read_settings(arguments: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+    """Settings from arguments (None means not given) and the environment."""
+    found = {name: read(environment[variable]) for name, variable, read in _readers(environment)}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if isinstance(given.get("connection"), str):
+        from watchline.schemas.connection import KafkaConnection  # noqa: PLC0415 - imports pydantic
+
+        given["connection"] = KafkaConnection(bootstrap_servers=given["connection"])
+    if "outbox_dir" in given:
+        given["outbox_dir"] = Path(given["outbox_dir"])
+    usable = {name: value for name, value in found.items() if value is not None}
+    return Settings(**{"outbox_dir": default_outbox(environment), **usable, **given})
+
+
+def default_outbox(environment: Mapping[str, str]) -> Path:
+    """Where the outbox lies when WATCHLINE_OUTBOX_DIR is not set."""
+    if local := environment.get("LOCALAPPDATA"):
+        return Path(local) / "watchline" / "outbox"
+    cache = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache) / "watchline" / "outbox"
+
+
+def _readers(environment: Mapping[str, str]) -> list[tuple[str, str, Callable[[str], Any]]]:
+    """The settings that the environment names: field, variable and how to read it (None: wrong, said once)."""
+    table: list[tuple[str, str, Callable[[str], Any]]] = [
+        ("topic_prefix", "WATCHLINE_TOPIC_PREFIX", str),
+        ("transport", "WATCHLINE_TRANSPORT", read_carrier),
+        ("disabled", "WATCHLINE_DISABLED", read_switch),
+        ("outbox_dir", "WATCHLINE_OUTBOX_DIR", Path),
+        ("outbox_max_bytes", "WATCHLINE_OUTBOX_MAX_BYTES", int),
+        ("buffer_events", "WATCHLINE_BUFFER_EVENTS", int),
+        ("buffer_bytes", "WATCHLINE_BUFFER_BYTES", int),
+        ("flush_seconds", "WATCHLINE_FLUSH_SECONDS", read_seconds),
+        ("watermark_seconds", "WATCHLINE_WATERMARK_SECONDS", read_seconds),
+        ("heartbeat_seconds", "WATCHLINE_HEARTBEAT_SECONDS", read_seconds),
+        ("idempotence", "WATCHLINE_IDEMPOTENCE", read_switch),
+        ("handle_sigterm", "WATCHLINE_HANDLE_SIGTERM", read_switch),
+    ]
+    present = [row for row in table if environment.get(row[1])]
+    return [(name, variable, _forgiving(variable, read)) for name, variable, read in present]
+
+
+def _forgiving(variable: str, read: Callable[[str], T]) -> Callable[[str], T | None]:
+    def read_or_warn(text: str) -> T | None:
+        try:
+            return read(text)
+        except ValueError as error:
+            warn_once(variable, "%s is wrong and ignored: %s", variable, error)
+            return None
+
+    return read_or_warn
+
+
+def read_carrier(text: str) -> Carrier:
+    """`kafka` or `console`."""
+    for carrier in get_args(Carrier):
+        if text.strip().lower() == carrier:
+            return carrier  # type: ignore[no-any-return]
+    raise ValueError(f"{text!r} is neither kafka nor console")
+
+
+def read_switch(text: str) -> bool:
+    """1, true, yes, on or their opposites."""
+    word = text.strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError(f"{text!r} is neither 1 nor 0")
+
+
+def read_seconds(text: str) -> float:
+    """A finite number of seconds, 0 or more."""
+    seconds = float(text)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"{text!r} is no number of seconds")
+    return seconds
