@@ -34,7 +34,7 @@ def open_postgres(choice: str, folder: Path) -> Iterator[Postgres]:
         with EmbeddedPostgres(folder / "postgres", settings=QUICK) as embedded:
             yield Postgres(embedded.dsn)
     elif choice == "testcontainers":
-        from testcontainers.postgres import PostgresContainer  # noqa: PLC0415 - asks for Docker when imported
+        from testcontainers.community.postgres import PostgresContainer  # noqa: PLC0415 - asks for Docker when imported
 
         with PostgresContainer("postgres:17", driver=None) as container:
             yield Postgres(container.get_connection_url())

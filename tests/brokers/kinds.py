@@ -46,9 +46,10 @@ def open_broker(choice: str, folder: Path, *, cache: Path) -> Iterator[Broker]:
         finally:
             apache.stop()
     elif choice == "testcontainers":
-        from testcontainers.kafka import KafkaContainer  # noqa: PLC0415 - asks for Docker when imported
+        from testcontainers.community.kafka import KafkaContainer  # noqa: PLC0415 - asks for Docker when imported
 
         with KafkaContainer("confluentinc/cp-kafka:7.9.0").with_kraft() as container:
             yield Address(container.get_bootstrap_server(), durable=True)
     else:
+        assert ":" in choice, f"WATCHLINE_TEST_BROKER={choice} is not embedded, apache, testcontainers or host:port"
         yield Address(choice, durable=True)
