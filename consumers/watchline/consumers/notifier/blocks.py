@@ -86,9 +86,7 @@ def _several(stories: Sequence[Story]) -> list[dict[str, Any]]:
     blocks = [_header(f"{MARKS[stories[0].mark]} {heading(stories)}")]
     for story in stories[:SHOWN]:
         lines = [f"{MARKS[story.mark]} {story.headline}", *_shown_facts(story)]
-        lines.append(
-            ", ".join(f"{label.lower()} {value}" for label, value in story.details if label != "Pipeline")
-        )
+        lines.append(", ".join(f"{label.lower()} {value}" for label, value in story.details if label != "Pipeline"))
         blocks.append({"type": "section", "text": _plain("\n".join(lines), MAX_STORY)})
     references = "; ".join(story.reference for story in stories[:SHOWN])
     blocks.append(_context("; ".join([*_more(stories), references])))

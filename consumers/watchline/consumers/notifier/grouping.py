@@ -1,8 +1,8 @@
 """Which alerts are told now, together with which, and which wait: a pure function of what is pending.
 
 The words are Alertmanager's. A group is one pipeline and one owner. `group_wait` is how long the first alert
-of a group waits for others, `group_interval` the least time between two messages of a group, `repeat_interval`
-the time after which an incident that is still open is told again.
+of a group waits for others, `group_interval` the least time between two messages of it, `repeat_interval` the
+time after which an incident that is still open is told again.
 """
 
 from __future__ import annotations
@@ -84,13 +84,11 @@ class Plan:
     untold: tuple[int, ...] = ()
 
 
-def plan_messages(
-    alerts: Iterable[Alert], last_sent: Mapping[Group, datetime], now: datetime, timing: Timing
-) -> Plan:
+def plan_messages(alerts: Iterable[Alert], last_sent: Mapping[Group, datetime], now: datetime, timing: Timing) -> Plan:
     """Divide `alerts` into messages to send now, oldest first, those that wait, those that nobody needs."""
     groups: dict[Group, list[Alert]] = defaultdict(list)
     untold: list[int] = []
-    for alert in sorted(alerts, key=lambda each: (each.created_at, each.incident.transition_no)):
+    for alert in sorted(alerts, key=lambda each: (each.created_at, each.alert_id)):
         groups[alert.group].append(alert)
     due: list[Message] = []
     waiting: dict[datetime, list[int]] = defaultdict(list)
@@ -136,8 +134,7 @@ def _as_digests(messages: Sequence[Message], digest_above: int) -> tuple[Message
     for message in sorted(messages, key=lambda each: each.oldest_at):
         by_owner[message.alerts[0].incident.owner].append(message)
     return tuple(
-        Message(tuple(chain.from_iterable(message.alerts for message in several)))
-        for several in by_owner.values()
+        Message(tuple(chain.from_iterable(message.alerts for message in several))) for several in by_owner.values()
     )
 
 

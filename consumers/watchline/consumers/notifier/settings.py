@@ -21,9 +21,7 @@ SECRETS = ("postgres_dsn", "slack_webhook_url", "slack_fallback_webhook_url")
 class NotifierSettings(BaseSettings):
     """`WATCHLINE_*`; each secret also from the file named by `WATCHLINE_…_FILE`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="ignore", hide_input_in_errors=True
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", hide_input_in_errors=True)
 
     postgres_dsn: SecretStr
     slack_webhook_url: SecretStr | None = None
@@ -53,9 +51,7 @@ class NotifierSettings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _read_secret_files(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        found = {
-            name: read_secret(os.environ, PREFIX + name.upper()) for name in SECRETS if name not in given
-        }
+        found = {name: read_secret(os.environ, PREFIX + name.upper()) for name in SECRETS if name not in given}
         return {**given, **{name: value for name, value in found.items() if value}}
 
     @field_validator("slack_webhook_url", "slack_fallback_webhook_url", mode="before")
@@ -66,11 +62,7 @@ class NotifierSettings(BaseSettings):
     @field_validator("slack_allowed_hosts", mode="before")
     @classmethod
     def _split_hosts(cls, value: Any) -> Any:
-        return (
-            tuple(host.strip() for host in value.split(",") if host.strip())
-            if isinstance(value, str)
-            else value
-        )
+        return tuple(host.strip() for host in value.split(",") if host.strip()) if isinstance(value, str) else value
 
     @property
     def timing(self) -> Timing:

@@ -19,9 +19,7 @@ from watchline.consumers.notifier.wording import printable, shorten
 CONNECT_SECONDS = 3.0
 MAX_ANSWER_BYTES = 512  # Slack answers with a word; whatever sends more is not read to its end
 # Answers that blame the message: another one may be accepted.
-MESSAGE_ERRORS = frozenset(
-    {"invalid_payload", "invalid_blocks", "invalid_attachments", "no_text", "msg_too_long"}
-)
+MESSAGE_ERRORS = frozenset({"invalid_payload", "invalid_blocks", "invalid_attachments", "no_text", "msg_too_long"})
 HTTP_LOGGERS = (
     "httpx",
     "httpcore",
@@ -70,18 +68,14 @@ class SlackChannel:
     async def _exchange(self, payload: dict[str, Any]) -> Outcome:
         # identity: a compressed answer could unfold to more than the limit before we see it
         headers = {"accept-encoding": "identity"}
-        async with self._client.stream(
-            "POST", self._url.get_secret_value(), json=payload, headers=headers
-        ) as response:
+        async with self._client.stream("POST", self._url.get_secret_value(), json=payload, headers=headers) as response:
             body = b""
             async for chunk in response.aiter_raw(MAX_ANSWER_BYTES):
                 body += chunk
                 if len(body) >= MAX_ANSWER_BYTES:
                     break
             answer = body[:MAX_ANSWER_BYTES].decode("utf-8", "replace").strip()
-            return classify(
-                response.status_code, answer, response.headers.get("retry-after"), datetime.now(UTC)
-            )
+            return classify(response.status_code, answer, response.headers.get("retry-after"), datetime.now(UTC))
 
 
 def classify(status: int, body: str, asked: str | None, now: datetime) -> Outcome:

@@ -66,9 +66,7 @@ def _story(alerts: list[Alert]) -> Story:
 
 
 def _headline(incident: IncidentRecord, *, began_here: bool, reminder: bool) -> str:
-    subject = (
-        incident.title if incident.pipeline in incident.title else f"{incident.pipeline}: {incident.title}"
-    )
+    subject = f"{incident.pipeline}: {incident.title}"
     if incident.transition == "resolved":
         lasted = duration(_lasted(incident))
         return f"{subject} (was open for {lasted})" if began_here else f"{subject} (resolved after {lasted})"

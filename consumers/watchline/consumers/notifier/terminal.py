@@ -25,22 +25,21 @@ class TerminalChannel:
 
     async def send(self, message: Message) -> Outcome:
         """Print; a closed output is nothing that waiting would mend."""
-        try:
+        with self._console.capture() as capture:
             for line in compose(message):
-                self._console.print(self._encodable(line), soft_wrap=False)
+                self._console.print(line)
+        encoding = self._console.encoding
+        text = capture.get().encode(encoding, "backslashreplace").decode(encoding)
+        try:
+            # Not by print: when the output is a closed pipe, Rich leaves the process.
+            self._console.file.write(text)
+            self._console.file.flush()
         except OSError as error:
             return Outcome("rejected", detail=type(error).__name__, broken=True)
         return Outcome("accepted")
 
     async def close(self) -> None:
         """Nothing is held."""
-
-    def _encodable(self, line: Text) -> Text:
-        encoding = self._console.encoding or "utf-8"
-        if encoding.lower().replace("-", "") == "utf8":
-            return line
-        plain = line.plain.encode(encoding, "backslashreplace").decode(encoding)
-        return Text(plain) if plain != line.plain else line
 
 
 def compose(message: Message) -> list[Text]:
