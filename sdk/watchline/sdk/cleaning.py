@@ -1,4 +1,4 @@
-"""Making what a job hands over fit for an event, so that the decoder finds nothing to repair. Nothing in here raises."""
+"""Making what a job hands over fit for an event, so that the decoder has nothing to repair. Nothing here raises."""
 
 from __future__ import annotations
 
@@ -94,19 +94,22 @@ def clean_metadata(metadata: object) -> dict[str, Any]:
 
 def clean_json(value: object, depth: int = MAX_NESTING) -> Any:
     """A JSON value: dates as ISO text, numbers that are not finite as null, the rest as text."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return int(value) if abs(value) <= MAX_INTEGER else clean_text(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, date):
-        return value.isoformat()
     if depth > 0 and isinstance(value, Mapping):
         return {key: clean_json(item, depth - 1) for key, item in first_keys("metadata", value).items()}
     if depth > 0 and isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
         return [clean_json(item, depth - 1) for item in value]
-    return clean_text(value)
+    return clean_scalar(value)
+
+
+def clean_scalar(value: object) -> Any:
+    """A JSON value that holds no other."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) <= MAX_INTEGER:
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value.isoformat() if isinstance(value, date) else clean_text(value)
 
 
 def clean_watermark(value: object) -> str | None:

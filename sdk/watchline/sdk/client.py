@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,12 +84,12 @@ class Watchline:
     def emit(self, event: Mapping[str, Any]) -> None:
         """Send an event made by hand; id, version, time and producer are filled in where they lack."""
         with harmless("emitting an event"):
-            self._put(complete_event(event))
+            self._put(lambda: complete_event(event))
 
     def send(self, event_type: str, pipeline: str, fields: Mapping[str, Any], *, at: datetime) -> None:
         """Send an event of this process."""
         with harmless("emitting an event"):
-            self._put(make_event(event_type, pipeline, fields, at=at))
+            self._put(lambda: make_event(event_type, pipeline, fields, at=at))
 
     def flush(self, seconds: float | None = None) -> bool:
         """Wait until all is acknowledged, at most `seconds` (default: `flush_seconds`); whether it is.
@@ -128,13 +128,18 @@ class Watchline:
         self._declared.add(key)
         return is_new
 
-    def _put(self, event: Mapping[str, Any]) -> None:
+    def _put(self, make: Callable[[], Mapping[str, Any]]) -> None:
         try:
-            message = pack(event, self.settings.topics)
+            message = pack(make(), self.settings.topics)
         except (ValueError, TypeError, RecursionError):
             self.outlet.refuse("unusable")
             raise
         self.outlet.emit(message)
+
+
+def read_environment() -> Settings:
+    """The settings of this process without any arguments."""
+    return read_settings({}, os.environ)
 
 
 def share_outlet(settings: Settings) -> Outlet:

@@ -57,7 +57,8 @@ class Life:
 
     def __init__(self, deliver: Callable[[Life], Coroutine[Any, Any, None]]) -> None:
         self.stopping = False
-        self.carrier: Carrier | None = None
+        self.connected = asyncio.Event()
+        self._carrier: Carrier | None = None
         self.failures = 0
         self.error: Exception | None = None
         self.loop = Loop()
@@ -66,6 +67,19 @@ class Life:
         self._task = self.loop.create_task(deliver(self))
         self._thread = threading.Thread(target=self._work, name="watchline", daemon=True)
         self._thread.start()
+
+    @property
+    def carrier(self) -> Carrier | None:
+        """The connection, None while there is none."""
+        return self._carrier
+
+    @carrier.setter
+    def carrier(self, carrier: Carrier | None) -> None:
+        self._carrier = carrier
+        if carrier is None:
+            self.connected.clear()
+        else:
+            self.connected.set()
 
     @property
     def thread(self) -> threading.Thread:
@@ -185,8 +199,8 @@ class Courier:
 
     async def _read(self, life: Life, topic: str, key: bytes, deadline: float) -> list[bytes]:
         async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-            while life.carrier is None:
-                await asyncio.sleep(0.01)
+            await life.connected.wait()
+            assert life.carrier is not None, "connected"
             return await life.carrier.read_values(topic, key)
 
     def _start(self) -> Life:

@@ -34,8 +34,11 @@ def make_event(event_type: str, pipeline: str, fields: Mapping[str, Any], *, at:
 
 
 def complete_event(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event made by hand, with the id, version, time and producer that it lacks."""
-    made = make_event(str(event.get("event_type")), str(event.get("pipeline")), {}, at=datetime.now(UTC))
+    """An event made by hand, with the id, version, time and producer that it lacks; ValueError without a pipeline."""
+    event_type, pipeline = event.get("event_type"), event.get("pipeline")
+    if not isinstance(event_type, str) or not isinstance(pipeline, str):
+        raise ValueError("an event needs an event_type and a pipeline")
+    made = make_event(event_type, pipeline, {}, at=datetime.now(UTC))
     return made | {name: value for name, value in event.items() if value is not None}
 
 

@@ -132,7 +132,7 @@ def judge(error: Exception) -> Exception:
 
 
 def silence_clients(thread: int) -> None:
-    """Keep what aiokafka and asyncio log in our thread out of the job's output; ours alone, not the job's own clients."""
+    """Keep what aiokafka and asyncio log in our thread, and only there, out of the job's output."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in {"aiokafka", "asyncio"}]
     for logger in map(logging.getLogger, names):
         if not any(isinstance(known, NotFrom) and known.thread == thread for known in logger.filters):

@@ -70,8 +70,8 @@ class RunOptions:
 class Run:
     """A run; use it as `with` or `async with`, or between `TrackedPipeline.start` and `end`.
 
-    Nothing here raises or blocks, except for `watermark`, which reads the log when it is asked for. Of several processes
-    only the one that began a run reports on it.
+    Nothing here raises or blocks, except for `watermark`, which reads the log when it is asked for. Of several
+    processes only the one that began a run reports on it.
     """
 
     def __init__(self, pipeline: TrackedPipeline, options: RunOptions, *, manual: bool = False) -> None:

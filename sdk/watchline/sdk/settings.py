@@ -1,4 +1,4 @@
-"""Settings of the SDK: arguments first, else WATCHLINE_* variables, else defaults. A wrong one is logged and ignored."""
+"""Settings of the SDK: arguments, else WATCHLINE_* variables, else defaults. A wrong one is logged and ignored."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ class Settings:
     def outbox_folder(self) -> Path:
         """One folder per topic prefix, so that two Watchlines on one host never send each other's events."""
         return self.outbox_dir.expanduser() / "".join(c if c.isalnum() or c in "-_" else "_" for c in self.topic_prefix)
+
+    @property
+    def address(self) -> str:
+        """The bootstrap servers, for messages."""
+        if self.connection is not None:
+            return self.connection.bootstrap_servers
+        return os.environ.get(KAFKA + "BOOTSTRAP_SERVERS", DEFAULT_ADDRESS)
 
     def client_arguments(self) -> dict[str, Any]:
         """Keyword arguments for any aiokafka client. Importing pydantic takes longer than connecting, so plain
