@@ -56,7 +56,7 @@ def exec_command(
     """Run a command and report it as a run of a pipeline.
 
     The command keeps its streams and exit code (128 + n when signal n killed it), gets the signals that we get, and
-    runs to its end whether Kafka is there or not. WATCHLINE_RUN_ID tells it its run: runs that it reports become children.
+    runs to its end whether Kafka is there or not. WATCHLINE_RUN_ID tells it its run: what it reports becomes a child.
     """
     from watchline.sdk import Pipeline, Watchline  # noqa: PLC0415 - `--help` can do without
     from watchline.sdk.shell import run_command  # noqa: PLC0415

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import click
 
@@ -25,7 +24,7 @@ class Session:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="Try it: `watchline demo` replays 28,191 real CI runs and prints what was found",
 )
-@click.version_option(version("watchline"), prog_name="watchline", message="%(prog)s %(version)s")
+@click.version_option(package_name="watchline", prog_name="watchline", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, envvar="WATCHLINE_DEBUG", help="Show tracebacks of errors.")
 @click.pass_obj
 def cli(session: Session, *, debug: bool) -> None:

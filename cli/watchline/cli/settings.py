@@ -36,7 +36,7 @@ def read_topics() -> Topics:
 def read_dsn() -> str:
     """WATCHLINE_POSTGRES_DSN, or the content of the file named by WATCHLINE_POSTGRES_DSN_FILE."""
     dsn = read_secret(os.environ, "WATCHLINE_POSTGRES_DSN")
-    if dsn is None:
+    if not dsn:
         raise Misconfigured(
             "WATCHLINE_POSTGRES_DSN is not set",
             hint="export WATCHLINE_POSTGRES_DSN=postgresql://user:password@host:5432/watchline; "

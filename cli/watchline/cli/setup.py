@@ -26,7 +26,7 @@ def migrate() -> None:
 
     \b
     Settings:
-      WATCHLINE_POSTGRES_DSN        postgresql://user:password@host:5432/name
+      WATCHLINE_POSTGRES_DSN        postgresql://user:password@host:5432/db
       WATCHLINE_POSTGRES_DSN_FILE   a file that holds it
 
     \b

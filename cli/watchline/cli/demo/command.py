@@ -38,7 +38,7 @@ def demo(*, keep: bool, limit: int | None) -> None:
     \b
     Settings (both, to use servers of your own instead of the embedded ones):
       WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
-      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/name
+      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
 
     \b
     Example:

@@ -40,7 +40,7 @@ def dev(data_dir: Path, kafka_port: int | None, postgres_port: int | None) -> No
     \b
     Settings:
       WATCHLINE_SLACK_WEBHOOK_URL     alerts go to Slack instead of this terminal
-      WATCHLINE_GROUP_WAIT_SECONDS    how long alerts wait for company, default 30
+      WATCHLINE_GROUP_WAIT_SECONDS    how long an alert waits, default 30
 
     \b
     Example:

@@ -18,6 +18,12 @@ from watchline.cli.settings import read_dsn, read_kafka
 from watchline.schemas.connection import KafkaConnection
 
 DATABASE = "watchline"
+# The embedded broker lets a group's first member wait for half of these.
+QUICK_JOIN = {
+    "WATCHLINE_SESSION_TIMEOUT_SECONDS": "6",
+    "WATCHLINE_SESSION_TIMEOUT_MS": "6000",
+    "WATCHLINE_REBALANCE_TIMEOUT_MS": "6000",
+}
 
 
 class Servers(Protocol):
@@ -93,6 +99,7 @@ class EmbeddedServers:
             "WATCHLINE_KAFKA_SECURITY_PROTOCOL": "PLAINTEXT",
             "WATCHLINE_POSTGRES_DSN": self.dsn,
             "WATCHLINE_LOG_EPOCH": str(self._epoch),
+            **QUICK_JOIN,
         }
 
     @property

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -37,6 +38,7 @@ class Service:
 STREAMS = Service("streams", "streams worker")
 SINK = Service("sink", "sink")
 NOTIFIER = Service("notify", "notifier")
+SERVICES = (STREAMS, SINK, NOTIFIER)
 
 
 class Stack:
@@ -72,9 +74,12 @@ class Stack:
             self._announce("database schema and topics")
             asyncio.run(self._prepare())
             exits.callback(self._alerts.finish)
-            for service in (STREAMS, SINK, NOTIFIER):
-                self._announce(service.title)
+            for service in SERVICES:  # side by side: each takes seconds to join its group
                 self._start(service, exits)
+            for service in SERVICES:
+                self._announce(service.title)
+                child = self._children[service.title]
+                child.wait_until(partial(self._is_ready, service), seconds=READY_SECONDS)
             self._exits = exits.pop_all()
         return self
 
@@ -96,7 +101,7 @@ class Stack:
         await create_topics(self.servers.kafka, read_topics(), partitions=PARTITIONS, replication_factor=1)
 
     def _start(self, service: Service, exits: ExitStack) -> None:
-        ready = self.directory / f"{service.command}.ready"
+        ready = self._ready_file(service)
         ready.unlink(missing_ok=True)
         child = Child(
             f"the {service.title}",
@@ -114,11 +119,13 @@ class Stack:
         if service is NOTIFIER:
             self._alerts.start()
         self._children[service.title] = child
-        child.wait_until(lambda: self._is_ready(ready), seconds=READY_SECONDS)
 
-    def _is_ready(self, ready: Path) -> bool:
+    def _is_ready(self, service: Service) -> bool:
         self.check()  # the service may wait for another part that has just died
-        return ready.exists()
+        return self._ready_file(service).exists()
+
+    def _ready_file(self, service: Service) -> Path:
+        return self.directory / f"{service.command}.ready"
 
 
 def tail(log: Path) -> str:

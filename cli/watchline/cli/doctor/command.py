@@ -35,7 +35,7 @@ def doctor() -> None:
     \b
     Settings: those of streams, sink and notify, among them
       WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
-      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/name
+      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
       WATCHLINE_TOPIC_PREFIX              default watchline
       WATCHLINE_PARTITIONS                default 8
 

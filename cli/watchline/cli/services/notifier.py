@@ -19,10 +19,10 @@ def notify() -> None:
 
     \b
     Settings:
-      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/name
+      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
       WATCHLINE_SLACK_WEBHOOK_URL         https://hooks.slack.com/services/…
       WATCHLINE_SLACK_WEBHOOK_URL_FILE    a file that holds it
-      WATCHLINE_GROUP_WAIT_SECONDS        how long alerts wait for company, default 30
+      WATCHLINE_GROUP_WAIT_SECONDS        how long an alert waits, default 30
       WATCHLINE_LOG_LEVEL                 default INFO
       WATCHLINE_READY_FILE                touched when the notifier is ready
 

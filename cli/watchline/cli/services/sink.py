@@ -20,7 +20,7 @@ def sink() -> None:
     \b
     Settings:
       WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
-      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/name
+      WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
       WATCHLINE_POSTGRES_DSN_FILE         a file that holds it
       WATCHLINE_TOPIC_PREFIX              default watchline
       WATCHLINE_ALERT_MAX_AGE_SECONDS     older causes are stored and not sent

@@ -23,7 +23,7 @@ def streams() -> None:
       WATCHLINE_KAFKA_SECURITY_PROTOCOL   PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
       WATCHLINE_KAFKA_SASL_*, _SSL_*      credentials, see docs/production.md
       WATCHLINE_TOPIC_PREFIX              default watchline
-      WATCHLINE_LOG_EPOCH                 raise by one when the topics are made anew
+      WATCHLINE_LOG_EPOCH                 one more each time the topics are new
       WATCHLINE_LOG_LEVEL                 default INFO
       WATCHLINE_READY_FILE                touched when the worker is ready
 

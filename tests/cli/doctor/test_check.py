@@ -1,0 +1,52 @@
+import pytest
+
+from watchline.cli.doctor.check import (
+    Outcome,
+    judge_alerts,
+    judge_clock,
+    judge_lag,
+    judge_permission,
+    judge_schema,
+    judge_slack,
+    judge_topics,
+)
+
+
+@pytest.mark.parametrize(
+    ("skew", "outcome"), [(0.2, "ok"), (-4.9, "ok"), (6.0, "warn"), (-6.0, "warn"), (301.0, "fail"), (-301.0, "fail")]
+)
+def test_a_clock_is_judged_in_both_directions(skew: float, outcome: Outcome) -> None:
+    assert judge_clock(skew).outcome == outcome
+
+
+@pytest.mark.parametrize(("behind", "outcome"), [(0, "ok"), (10_000, "ok"), (10_001, "warn"), (None, "warn")])
+def test_a_long_way_behind_is_a_warning(behind: int | None, outcome: Outcome) -> None:
+    assert judge_lag("sink", behind).outcome == outcome
+
+
+@pytest.mark.parametrize(("applied", "outcome"), [("0002", "ok"), ("0001", "fail"), (None, "fail")])
+def test_an_older_schema_fails_and_says_what_to_run(applied: str | None, outcome: Outcome) -> None:
+    check = judge_schema(applied, "0002")
+
+    assert check.outcome == outcome
+    assert (check.hint is None) == (outcome == "ok")
+
+
+def test_each_table_that_is_refused_is_named() -> None:
+    check = judge_permission("reader", ["runs", "incidents"])
+
+    assert check.outcome == "fail"
+    assert "runs, incidents" in check.detail
+    assert judge_permission("writer", []).outcome == "ok"
+
+
+def test_a_topic_problem_fails() -> None:
+    assert judge_topics(["topic x is missing"], 8).outcome == "fail"
+    assert judge_topics([], 8).outcome == "ok"
+
+
+def test_no_webhook_and_alerts_given_up_are_warnings() -> None:
+    assert judge_slack(configured=False).outcome == "warn"
+    assert judge_slack(configured=True).outcome == "ok"
+    assert judge_alerts(pending=5, failed=1).outcome == "warn"
+    assert judge_alerts(pending=5, failed=0).outcome == "ok"
