@@ -19,10 +19,7 @@ def encode(event: Event) -> bytes:
 
     Raises ValueError for metadata that contains itself.
     """
-    try:
-        return event.model_dump_json(exclude_none=True, fallback=str).encode()
-    except PydanticSerializationError:  # a lone surrogate, as in a file name that is not UTF-8
-        return to_json(encodable(event.model_dump(exclude_none=True)), fallback=str, inf_nan_mode="null")
+    return write(event)
 
 
 def config_hash(declaration: PipelineDeclared) -> str:
@@ -31,14 +28,21 @@ def config_hash(declaration: PipelineDeclared) -> str:
     The same declaration gives the same hash in every process, whatever the order of keys. Defaults are left out, so
     that a field added later changes no hash. The order within lists (tags, mutes, rules, datasets) counts.
     """
-    canonical = json.dumps(declared(declaration), sort_keys=True, separators=(",", ":"))
+    content = json.loads(write(declaration, exclude=ENVELOPE, exclude_defaults=True))
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def declared(declaration: BaseEvent) -> Any:
-    """What a declaration says beyond the defaults, as plain JSON values."""
-    content = declaration.model_dump(exclude=ENVELOPE, exclude_defaults=True)
-    return json.loads(to_json(encodable(content), fallback=str, inf_nan_mode="null"))
+def write(event: BaseEvent, *, exclude: set[str] | None = None, exclude_defaults: bool = False) -> bytes:
+    """The event, or a part of it, as UTF-8 JSON without nulls."""
+    options: dict[str, Any] = {"exclude": exclude, "exclude_defaults": exclude_defaults, "exclude_none": True}
+    try:
+        return event.model_dump_json(fallback=str, **options).encode()
+    except PydanticSerializationError as error:
+        if "surrogates" not in str(error):
+            raise
+        # A file name that is not UTF-8, say: it must not cost the event.
+        return to_json(encodable(event.model_dump(**options)), fallback=str, inf_nan_mode="null")
 
 
 def encodable(value: Any) -> Any:

@@ -105,9 +105,9 @@ class AnomalyRecord(Record):
     run_id: UUID
     metric: str
     value: float
-    expected: float | None
-    lower: float | None
-    upper: float | None
+    expected: float | None = None
+    lower: float | None = None
+    upper: float | None = None
     score: float  # z: deviations from the expected value, sign = direction
     limit: float  # z beyond which it flags
     baseline_runs: int
@@ -182,8 +182,8 @@ class DeadLetter(BaseModel):
     source_partition: int
     source_offset: int
     source_timestamp_ms: int | None = None
-    key: str | None  # base64; None is a Kafka null
-    value: str | None
+    key: str | None = None  # base64; None is a Kafka null
+    value: str | None = None
     headers: tuple[tuple[str, str | None], ...] = ()  # name and base64 value
     failed_at: AwareDatetime
     log_epoch: int = 0
