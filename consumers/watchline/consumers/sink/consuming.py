@@ -12,8 +12,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import (
     AuthenticationFailedError,
-    AuthorizationError,
+    GroupAuthorizationFailedError,
     KafkaError,
+    TopicAuthorizationFailedError,
 )
 
 from watchline.consumers.sink.offsets import Advance, Claim, Place
@@ -103,7 +104,7 @@ async def joined(settings: SinkSettings, claims: Claims) -> AsyncIterator[AIOKaf
     try:
         try:
             await consumer.start()
-        except (AuthenticationFailedError, AuthorizationError) as error:
+        except (AuthenticationFailedError, GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
             raise Misconfigured(f"Kafka refuses us: {error}", hint="check WATCHLINE_KAFKA_*") from error
         except KafkaError as error:
             raise Unavailable(

@@ -1,0 +1,73 @@
+"""What must come out: a plain fold of the same events in one process, with no broker, no table and no crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from watchline.schemas import Event, PipelineDeclared
+from watchline.schemas.records import AnomalyRecord, IncidentRecord, RunRecord
+from watchline.streams.declarations import UNDECLARED, Declared, fold_declaration, read_declaration
+from watchline.streams.effects import Effects
+from watchline.streams.instants import to_micros
+from watchline.streams.intake import Taken
+from watchline.streams.rows import DeclarationRow
+from watchline.streams.runs.desk import BatchFold, Desk, Rhythm, Tables
+from watchline.streams.runs.fold import RunsEvent
+
+RunRow = tuple[UUID, str, datetime | None, datetime | None, float | None, int | None, bool]
+AnomalyRow = tuple[UUID, str, float, float, int]
+IncidentRow = tuple[str, str, str, datetime, datetime | None]
+
+
+@dataclass
+class Expected:
+    """Rows as they must stand in Postgres, in the order of their ids."""
+
+    runs: dict[UUID, RunRow] = field(default_factory=dict)
+    anomalies: dict[UUID, AnomalyRow] = field(default_factory=dict)
+    incidents: dict[UUID, IncidentRow] = field(default_factory=dict)
+
+
+def expect(events: Iterable[Event], *, now: datetime) -> Expected:
+    """Fold `events` in their order, as one worker would that never stops."""
+    declared: dict[bytes, Declared] = {}
+    rows: dict[bytes, bytes] = {}
+    expected = Expected()
+    tables = Tables(row=rows.get, declared=lambda key: declared.get(key, UNDECLARED), keys=lambda _: [])
+    for offset, event in enumerate(events):
+        key = event.pipeline.encode()
+        if isinstance(event, PipelineDeclared):
+            row = DeclarationRow(0, offset)
+            fold_declaration(row, event, epoch=0, effects=Effects())
+            declared[key] = read_declaration(row)
+        elif isinstance(event, RunsEvent):
+            batch = BatchFold(Desk(0), tables, Rhythm(pulse=1, settle=0, epoch=0))
+            rows |= batch.take([Taken(offset, key, event)], now=to_micros(now))
+            note(expected, batch.effects)
+    return expected
+
+
+def note(expected: Expected, effects: Effects) -> None:
+    for run in effects.state:
+        if isinstance(run, RunRecord):
+            expected.runs[run.run_id] = run_row(run)
+    expected.anomalies |= {a.anomaly_id: anomaly_row(a) for a in effects.anomalies}
+    expected.incidents |= {i.incident_id: incident_row(i) for i in effects.incidents}
+
+
+def run_row(run: RunRecord) -> RunRow:
+    return (
+        run.run_id, run.status, run.started_at, run.ended_at, run.duration_seconds, run.total_rows, run.anomalous
+    )  # fmt: skip
+
+
+def anomaly_row(anomaly: AnomalyRecord) -> AnomalyRow:
+    return (anomaly.run_id, anomaly.metric, anomaly.value, anomaly.score, anomaly.baseline_runs)
+
+
+def incident_row(incident: IncidentRecord) -> IncidentRow:
+    state = "resolved" if incident.transition == "resolved" else "open"
+    return (incident.pipeline, incident.kind, state, incident.opened_at, incident.resolved_at)
