@@ -44,6 +44,7 @@ class SafeOffsets(Consumer):
         last = events[-1].message
         marker = Message(last.topic, last.partition, last.offset, last.timestamp, 0, None, None, None, None, tp=last.tp)
         self.unacked.add(marker)
+        self.unacked.update(self.shared(events))
         return marker
 
     def finish(self, events: Sequence[EventT[Any]], marker: Message) -> None:
@@ -53,7 +54,16 @@ class SafeOffsets(Consumer):
         if events[0].message.generation_id == self.app.consumer_generation_id:
             self.finished.update({event.message.tp: event.message.offset + 1 for event in events})
             self._n_acked += len(events)
+        for message in self.shared(events):
+            self.finished.pop(message.tp, None)
+            message.ack(self)
         notify(self._waiting_for_ack)
+
+    def shared(self, events: Sequence[EventT[Any]]) -> list[Message]:
+        """Messages that several agents take: such are counted one by one, and done when the last agent is."""
+        index = self.app.topics._tp_index  # type: ignore[attr-defined]  # the conductor's index
+        several = {tp for tp in {event.message.tp for event in events} if len(index.get(tp, ())) > 1}
+        return [event.message for event in events if event.message.tp in several] if several else []
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Settle first, then let Faust forget the partitions."""
