@@ -3,6 +3,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -28,6 +29,20 @@ def is_running(pid: int) -> bool:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + 20
+    while is_running(pid):
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.02)
+
+
+def answer_once(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(64)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 def test_it_answers_on_the_port_it_was_given(tmp_path: Path) -> None:
@@ -62,11 +77,15 @@ def test_a_port_that_is_taken_is_said_with_the_end_of_the_log(tmp_path: Path) ->
 
 
 def test_what_listens_but_is_no_kafka_does_not_count_as_an_answer() -> None:
-    with socket.socket() as mute:
-        mute.bind(("127.0.0.1", 0))
-        mute.listen()
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        port = stranger.getsockname()[1]
+        answering = threading.Thread(target=answer_once, args=(stranger,))
+        answering.start()
 
-        assert not kafka_answers(mute.getsockname()[1], seconds=0.1)
+        assert not kafka_answers(port)
+        answering.join()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has ended")
@@ -86,7 +105,8 @@ def test_it_does_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
         parent.wait()
 
     assert was_running
-    deadline = time.monotonic() + 20
-    while is_running(child):
-        assert time.monotonic() < deadline, "it is still there"
-        time.sleep(0.02)
+    try:
+        wait_until_gone(child)
+    finally:
+        if is_running(child):
+            os.kill(child, signal.SIGKILL)

@@ -1,7 +1,9 @@
 import os
 import shutil
 import stat
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -27,6 +29,17 @@ def server(kept: EmbeddedPostgres) -> EmbeddedPostgres:
     if kept.child.exit_code is not None:
         kept.start()
     return kept
+
+
+@contextmanager
+def stranger_of(uid: int) -> Iterator[int]:
+    """The pid of a program of the same user that is no Postgres, ended at the end."""
+    cat = shutil.which("cat")
+    assert cat is not None
+    user = uid if os.geteuid() == 0 else None
+    with subprocess.Popen([cat], stdin=subprocess.PIPE, user=user, cwd="/") as stranger:
+        yield stranger.pid
+        stranger.terminate()
 
 
 async def fetch(dsn: str, query: str) -> object:
@@ -86,12 +99,15 @@ def test_nothing_runs_after_stop(server: EmbeddedPostgres) -> None:
 
 async def test_a_stale_pid_file_that_names_a_stranger_does_not_stop_it(server: EmbeddedPostgres) -> None:
     server.stop()
-    lock = server.data / "postmaster.pid"
-    lock.write_text(f"{os.getpid()}\n{server.data}\n0\n1\n\n127.0.0.1\n0 0\nready\n")
+    owner = server.data.stat().st_uid
+    with stranger_of(owner) as pid:
+        lock = server.data / "postmaster.pid"
+        lock.write_text(f"{pid}\n{server.data}\n0\n1\n\n127.0.0.1\n0 0\nready\n")
+        os.chown(lock, owner, -1)
 
-    server.start()
+        server.start()
 
-    assert await fetch(server.dsn, "select 1") == 1
+        assert await fetch(server.dsn, "select 1") == 1
 
 
 def test_a_lost_password_is_said_with_what_to_do(server: EmbeddedPostgres) -> None:
