@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
-from watchline.consumers.sink.findings import newest_of, row_of
+from watchline.consumers.sink.findings import row_of
 from watchline.consumers.sink.statements import insert, rows, upsert
 from watchline.schemas.records import IncidentRecord
 
@@ -27,13 +28,12 @@ EVENTS = (
     )
     + " on conflict do nothing returning incident_id, transition_no"
 )
-# What is open under the fingerprint of an incident that is about to open, unless that one is old news.
+# Ends what is open under the fingerprint of an incident about to be stored, unless that one is old news.
 SUPERSEDED = """
 with opening as (select * from jsonb_populate_recordset(null::incidents, $1::jsonb)),
 closed as (
-    update incidents i set status = 'resolved', resolve_reason = 'superseded', resolved_at = o.updated_at,
-        updated_at = o.updated_at, transition_no = i.transition_no + 1,
-        revision = greatest(i.revision, o.revision), stored_at = now()
+    update incidents i set status = 'resolved', resolve_reason = 'superseded', resolved_at = o.opened_at,
+        updated_at = o.opened_at, transition_no = i.transition_no + 1, stored_at = now()
     from opening o
     where i.status = 'open' and i.fingerprint = o.fingerprint and i.incident_id <> o.incident_id
         and not exists (
@@ -84,28 +84,29 @@ async def store_incidents(
     """
     if not records:
         return
-    states = [incident_row(record) for record in newest_of(records, lambda one: one.incident_id)]
-    await connection.execute(INCIDENTS, rows(row for row in states if row["status"] == "resolved"))
-    for opening in rounds_of(row for row in states if row["status"] == "open"):
-        payload = rows(opening)
+    new = await connection.fetch(EVENTS, rows(event_row(record) for record in records))
+    for states in rounds_of(records):
+        payload = rows(states)
         await connection.execute(SUPERSEDED, payload)
         await connection.execute(INCIDENTS, payload)
-    new = await connection.fetch(EVENTS, rows(event_row(record) for record in records))
     told = [row["incident_id"] for row in new], [row["transition_no"] for row in new]
     for resolves in (False, True):  # a resolve looks at the rows of its opening
         await connection.execute(OUTBOX, *told, now - alert_max_age, resolves)
 
 
-def rounds_of(states: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The rows in rounds of increasing revision, each fingerprint at most once a round."""
+def rounds_of(records: Iterable[IncidentRecord]) -> list[list[dict[str, Any]]]:
+    """The newest state of each incident, in rounds: after those of its fingerprint that began earlier."""
+    newest: dict[UUID, IncidentRecord] = {}
+    for record in sorted(records, key=lambda one: one.revision):
+        newest[record.incident_id] = record  # keeps its place: where the incident came first
     rounds: list[list[dict[str, Any]]] = []
     seen: Counter[str] = Counter()
-    for row in sorted(states, key=lambda row: int(row["revision"])):
-        turn = seen[row["fingerprint"]]
-        seen[row["fingerprint"]] += 1
+    for record in newest.values():
+        turn = seen[record.fingerprint]
+        seen[record.fingerprint] += 1
         if turn == len(rounds):
             rounds.append([])
-        rounds[turn].append(row)
+        rounds[turn].append(incident_row(record))
     return rounds
 
 

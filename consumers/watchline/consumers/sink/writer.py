@@ -128,7 +128,8 @@ class Writer:
         state = sqlstate_of(error)
         constraint = getattr(error, "constraint_name", None)
         reason = ":".join(filter(None, ("refused_by_database", state, constraint)))
-        letter = dead_letter(item.source, reason, str(error), now=read_at, log_epoch=self._log_epoch)
+        detail = getattr(error, "message", None) or str(error)  # without the row that Postgres would quote
+        letter = dead_letter(item.source, reason, detail, now=read_at, log_epoch=self._log_epoch)
         await store_dead_letters(connection, [letter], sqlstate=state)
         log.warning(
             "record.refused",

@@ -1,0 +1,225 @@
+"""What becomes of the records of a run in the table `runs`."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sinking.records import after, ended, name_id, started
+from sinking.tables import Sinking
+from watchline.consumers.sink.merging import merge_runs
+from watchline.schemas.records import RunRecord
+
+
+async def test_a_run_keeps_every_field_that_was_sent(sinking: Sinking) -> None:
+    parent = name_id("parent")
+    await sinking.store(
+        ended(
+            parent_run_id=parent,
+            nominal_at=after(hours=-1),
+            backfill=True,
+            heartbeat_seconds=30.5,
+            watermark="a",
+            next_watermark="b",
+            last_heartbeat_at=after(minutes=4),
+            status="failed",
+            reported_status="crashed",
+            updates=1,
+            deletes=2,
+            error={"type": "KeyError", "message": "'id'\nΩ"},
+            overdue=True,
+            anomalous=True,
+            flags=("clock_skew", "negative_rows"),
+            labels_started={"k": "v"},
+            metadata_started={"deep": {"er": [1, 2.5, None]}},
+            metadata_ended={},
+            producer_host="etl-1",
+        )
+    )
+
+    [run] = await sinking.rows("runs")
+    assert run | {"flags": tuple(run["flags"])} == {
+        "run_id": name_id("run"),
+        "pipeline": "orders_daily",
+        "parent_run_id": parent,
+        "attempt": 1,
+        "started_at": after(),
+        "nominal_at": after(hours=-1),
+        "backfill": True,
+        "heartbeat_seconds": Decimal("30.5"),
+        "watermark": "a",
+        "next_watermark": "b",
+        "last_heartbeat_at": after(minutes=4),
+        "status": "failed",
+        "reported_status": "crashed",
+        "end_event_id": name_id("run end"),
+        "ended_at": after(minutes=5),
+        "duration_seconds": Decimal("300.25"),
+        "inserts": 2**63 - 1,
+        "updates": 1,
+        "deletes": 2,
+        "total_rows": 0,
+        "throughput": 3.5,
+        "metrics": '{"null_share": 0.25}',
+        "error_type": "KeyError",
+        "error_message": "'id'\nΩ",
+        "overdue": True,
+        "anomalous": True,
+        "flags": ("clock_skew", "negative_rows"),
+        "labels_started": '{"k": "v"}',
+        "labels_ended": '{"stage": "end"}',
+        "metadata_started": '{"deep": {"er": [1, 2.5, null]}}',
+        "metadata_ended": "{}",
+        "producer_host": "etl-1",
+        "revision": 2,
+    }
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+async def test_start_and_end_make_one_row_in_one_batch_or_in_two(sinking: Sinking, batches: int) -> None:
+    if batches == 1:
+        await sinking.store(started(), ended())
+    else:
+        await sinking.store(started())
+        await sinking.store(ended())
+
+    [run] = await sinking.rows("runs")
+    assert run["status"] == "succeeded"
+    assert run["producer_host"] == "etl-1"
+    view = await sinking.connection.fetchrow("select labels, metadata from reporting.runs")
+    assert json.loads(view["labels"]) == {"team": "sales", "stage": "end"}
+    assert json.loads(view["metadata"]) == {"shard": 3}
+
+
+async def test_an_older_or_equal_revision_changes_nothing(sinking: Sinking) -> None:
+    await sinking.store(started(), ended())
+    before = await sinking.connection.fetch("select * from runs")
+
+    await sinking.store(started(labels_started={"late": "yes"}, watermark="x"))
+    await sinking.store(ended(status="failed", total_rows=9))
+
+    assert await sinking.connection.fetch("select * from runs") == before
+
+
+async def test_a_null_never_overwrites_a_value(sinking: Sinking) -> None:
+    await sinking.store(started(watermark="w", parent_run_id=name_id("p"), nominal_at=after(hours=-1)))
+    bare = RunRecord(pipeline="orders_daily", revision=9, run_id=name_id("run"))
+
+    await sinking.store(bare)
+
+    [run] = await sinking.rows("runs")
+    assert (run["watermark"], run["parent_run_id"], run["nominal_at"]) == ("w", name_id("p"), after(hours=-1))
+    assert (run["started_at"], run["attempt"], run["backfill"]) == (after(), 1, False)
+    assert run["revision"] == 9
+
+
+async def test_a_late_start_does_not_reopen_an_ended_run(sinking: Sinking) -> None:
+    await sinking.store(ended(revision=5))
+    await sinking.store(started(revision=6))
+
+    [run] = await sinking.rows("runs")
+    assert (run["status"], run["inserts"], run["metrics"]) == ("succeeded", 2**63 - 1, '{"null_share": 0.25}')
+    assert run["labels_started"] is not None
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_of_two_ends_the_later_wins_whichever_is_read_last(sinking: Sinking, together: bool) -> None:
+    later = ended(revision=1, end_event_id=name_id("b"), ended_at=after(minutes=9), status="failed", inserts=None)
+    earlier = ended(revision=2, end_event_id=name_id("a"), ended_at=after(minutes=5), anomalous=True)
+
+    for batch in ((later, earlier),) if together else ((later,), (earlier,)):
+        await sinking.store(*batch)
+
+    [run] = await sinking.rows("runs")
+    assert (run["status"], run["end_event_id"], run["inserts"]) == ("failed", name_id("b"), None)
+    assert (run["anomalous"], run["revision"]) == (False, 2)
+
+
+async def test_a_run_id_that_another_pipeline_uses_too_does_not_change_hands(sinking: Sinking) -> None:
+    await sinking.store(started())
+    await sinking.store(ended(pipeline="other", revision=99))
+
+    [run] = await sinking.rows("runs")
+    assert (run["pipeline"], run["status"]) == ("orders_daily", "running")
+
+
+async def test_an_undeclared_pipeline_gets_a_row_from_its_first_run(sinking: Sinking) -> None:
+    await sinking.store(started(pipeline="surprise"))
+
+    [pipeline] = await sinking.rows("pipelines")
+    assert (pipeline["pipeline"], pipeline["declaration"], pipeline["revision"]) == ("surprise", None, 0)
+    seen = await sinking.connection.fetchrow("select declared, last_status, open_incidents from reporting.pipelines")
+    assert tuple(seen) == (False, "running", 0)
+
+
+ends = st.sampled_from([("a", 5), ("b", 5), ("c", 9), (None, None)])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[RunRecord]:
+    """Records of one run in the order of its log: ends in any order, labels brought at any time."""
+    return [draw_record(draw, revision) for revision in range(1, draw(st.integers(1, 6)) + 1)]
+
+
+def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
+    end, minute = draw(ends)
+    fields = {
+        "labels_started": draw(st.none() | st.just({"s": str(revision)})),
+        "labels_ended": draw(st.none() | st.just({"e": str(revision)})),
+        "watermark": draw(st.none() | st.just(str(revision))),
+        "backfill": draw(st.none() | st.booleans()),
+        "overdue": draw(st.booleans()),
+        "anomalous": draw(st.booleans()),
+        "inserts": revision,
+        "flags": draw(st.sampled_from([(), (str(revision),)])),
+    }
+    if end is None or minute is None:
+        return started(revision=revision, **fields)
+    return ended(revision=revision, end_event_id=name_id(end), ended_at=after(minutes=minute), **fields)
+
+
+@given(history=histories(), cut=st.integers(0, 6))
+def test_merging_in_two_steps_is_merging_at_once(history: list[RunRecord], cut: int) -> None:
+    at_once = merge_runs(history)
+
+    in_steps = merge_runs(merge_runs(history[:cut]) + merge_runs(history[cut:]))
+    replayed = merge_runs(merge_runs(history[:cut]) + merge_runs(history))
+
+    assert in_steps == at_once
+    assert replayed == at_once
+
+
+async def test_the_statement_merges_exactly_as_the_function_does(sinking: Sinking) -> None:
+    """Every example is a run of its own in one table: once record by record, once as a single batch."""
+    examples: list[list[RunRecord]] = []
+    collect(examples)
+    singly, at_once = [], []
+    for number, history in enumerate(examples):
+        for record in history:
+            singly.append(record.model_copy(update={"run_id": name_id(f"single {number}")}))
+        at_once.extend(record.model_copy(update={"run_id": name_id(f"batch {number}")}) for record in history)
+
+    for record in singly:
+        await sinking.store(record)
+    await sinking.store(*at_once)
+
+    rows = {row["run_id"]: row for row in await sinking.rows("runs")}
+    for number in range(len(examples)):
+        assert comparable(rows[name_id(f"single {number}")]) == comparable(rows[name_id(f"batch {number}")])
+
+
+def collect(examples: list[list[RunRecord]]) -> None:
+    @settings(max_examples=60, database=None)
+    @given(histories())
+    def generate(history: list[RunRecord]) -> None:
+        examples.append(history)
+
+    generate()
+
+
+def comparable(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name != "run_id"}
