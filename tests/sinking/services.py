@@ -69,7 +69,7 @@ async def until(connection: asyncpg.Connection, query: str, expected: Any) -> No
     found = None
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            while (found := await connection.fetchval(query)) != expected:  # noqa: ASYNC110 - in another process
+            while (found := await connection.fetchval(query)) != expected:
                 await asyncio.sleep(0.02)
     except TimeoutError:
         raise AssertionError(f"{query} gives {found}, not {expected}") from None

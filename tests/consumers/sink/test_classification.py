@@ -10,9 +10,7 @@ from watchline.schemas.errors import Misconfigured, Unavailable
 
 
 def postgres(sqlstate: str) -> asyncpg.PostgresError:
-    error = asyncpg.PostgresError("as the server says")
-    error.sqlstate = sqlstate
-    return error
+    return asyncpg.PostgresError.new({"M": "as the server says", "C": sqlstate})
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ async def test_an_incident_opens_and_resolves_and_both_are_told(sinking: Sinking
     assert await states(sinking) == [("resolved", "recovered", 3)]
     assert len(await sinking.rows("incident_events")) == 2
     assert await alerts(sinking) == [("opened", "pending", None), ("resolved", "pending", None)]
-    row = await sinking.connection.fetchrow("select * from alert_outbox order by alert_id")
+    row, _ = await sinking.connection.fetch("select * from alert_outbox order by alert_id")
     assert IncidentRecord.model_validate_json(row["payload"]) == incident()
     assert (row["fingerprint"], row["kind"], row["cause_at"]) == ("orders_daily/anomaly", "anomaly", after())
 

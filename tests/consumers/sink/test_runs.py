@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -90,7 +91,7 @@ async def test_start_and_end_make_one_row_in_one_batch_or_in_two(sinking: Sinkin
     [run] = await sinking.rows("runs")
     assert run["status"] == "succeeded"
     assert run["producer_host"] == "etl-1"
-    view = await sinking.connection.fetchrow("select labels, metadata from reporting.runs")
+    [view] = await sinking.connection.fetch("select labels, metadata from reporting.runs")
     assert json.loads(view["labels"]) == {"team": "sales", "stage": "end"}
     assert json.loads(view["metadata"]) == {"shard": 3}
 
@@ -152,7 +153,7 @@ async def test_an_undeclared_pipeline_gets_a_row_from_its_first_run(sinking: Sin
 
     [pipeline] = await sinking.rows("pipelines")
     assert (pipeline["pipeline"], pipeline["declaration"], pipeline["revision"]) == ("surprise", None, 0)
-    seen = await sinking.connection.fetchrow("select declared, last_status, open_incidents from reporting.pipelines")
+    [seen] = await sinking.connection.fetch("select declared, last_status, open_incidents from reporting.pipelines")
     assert tuple(seen) == (False, "running", 0)
 
 
@@ -167,7 +168,7 @@ def histories(draw: st.DrawFn) -> list[RunRecord]:
 
 def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
     end, minute = draw(ends)
-    fields = {
+    fields: dict[str, Any] = {
         "labels_started": draw(st.none() | st.just({"s": str(revision)})),
         "labels_ended": draw(st.none() | st.just({"e": str(revision)})),
         "watermark": draw(st.none() | st.just(str(revision))),
@@ -197,7 +198,8 @@ async def test_the_statement_merges_exactly_as_the_function_does(sinking: Sinkin
     """Every example is a run of its own in one table: once record by record, once as a single batch."""
     examples: list[list[RunRecord]] = []
     collect(examples)
-    singly, at_once = [], []
+    singly: list[RunRecord] = []
+    at_once: list[RunRecord] = []
     for number, history in enumerate(examples):
         for record in history:
             singly.append(record.model_copy(update={"run_id": name_id(f"single {number}")}))

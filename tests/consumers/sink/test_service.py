@@ -102,7 +102,7 @@ async def test_a_locked_table_is_waited_for(
 
     async with running(settings):
         await produce(broker, topics, runs(10))
-        seen = set()
+        seen: set[int] = set()
         async with asyncio.timeout(30):
             while len(seen) < 2:  # two tries, each by a backend of its own
                 await waiting_for_locks(connection, 1)
