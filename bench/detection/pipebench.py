@@ -50,9 +50,9 @@ def make_pipeline(seed: int, index: int, archetype: Archetype) -> list[History]:
         deletes = rng.poisson(max(0.0, traits.rows * 1e-5), len(starts)).astype(np.float64)
     plan = inject(archetype, rows, deletes, rng)
 
-    rows = np.round(rows * plan.rows)
+    rows = (rows * plan.rows).round()
     duration = (traits.duration + rows / traits.rows_per_second) * slowness * plan.duration
-    duration = np.round(np.maximum(0.5, duration), 1)
+    duration = np.maximum(0.5, duration).round(1)
     deletes = np.where(plan.deletes >= 0, plan.deletes, deletes)
     values = (rows, duration, np.round(rows / duration, 3), deletes)
     name = f"{archetype.name}_{index}"
@@ -76,7 +76,7 @@ def _draw_rows(archetype: Archetype, traits: Traits, starts: NDArray[np.int64], 
     for run, shock in enumerate(shocks):
         drifting[run] = shock + (0.35 * drifting[run - 1] if run else 0)
     expected = np.exp(_calendar(archetype, traits, starts) + drifting)
-    rows: Floats = rng.poisson(expected).astype(np.float64) if archetype.poisson else np.round(expected)
+    rows: Floats = rng.poisson(expected).astype(np.float64) if archetype.poisson else expected.round()
     if archetype.zero_share:
         rows = np.where(rng.random(len(starts)) < archetype.zero_share, 0.0, rows)
     return rows

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 WEEKDAYS = 7
 HOURS = 48  # 24 of weekdays, then 24 of weekends
 # Calendar offsets live in 32 bits, in memory as at rest: a verdict can't depend on when the state was stored.
-EIGHTHS = 8  # an hour slot is seen in eighths, by how near the start was to its middle
 SEEN_ENOUGH = 24  # visits beyond these change nothing and are not counted
 
 
@@ -36,7 +35,7 @@ class Baseline:
     weekday_seen: bytearray = field(default_factory=lambda: bytearray(WEEKDAYS))
     weekday_power: float = 0.0  # mean square of the offsets
     hour: array[float] = field(default_factory=_hours)
-    hour_seen: bytearray = field(default_factory=lambda: bytearray(HOURS))  # in eighths
+    hour_seen: bytearray = field(default_factory=lambda: bytearray(HOURS))
     hour_power: float = 0.0
     error_plain: float = 0.0  # mean error without offsets, with weekdays, with hours, with both
     error_weekday: float = 0.0

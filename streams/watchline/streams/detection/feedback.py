@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from watchline.streams.detection import shift
-from watchline.streams.detection.baseline import EIGHTHS, Baseline
+from watchline.streams.detection.baseline import Baseline
 
 _TOKEN = Struct("<BddddBB")  # version, residual, learnt residual, level rate, spread rate, weekday, hour slot
 _VERSION = 1
@@ -32,7 +32,7 @@ def forgive(baseline: Baseline, token: bytes) -> None:
     if baseline.weekday_seen[weekday]:
         baseline.weekday[weekday] += withheld / (min(baseline.weekday_seen[weekday], 4) + 1)
     if baseline.hour_seen[hour]:
-        baseline.hour[hour] += withheld / (min(baseline.hour_seen[hour] / EIGHTHS, 4.0) + 1.0)
+        baseline.hour[hour] += withheld / (min(baseline.hour_seen[hour], 4) + 1)
     shift.reset(baseline)
 
 

@@ -48,9 +48,7 @@ def judge(baseline: Baseline, rule: Rule, at: float, value: float, *, learn: boo
     shifted, token = False, b""
     if learn and at >= baseline.last_at:
         if not common:
-            scored, reason, shifted, token = _follow(
-                baseline, rule, where, scored, reason=reason, small=small
-            )
+            scored, reason, shifted, token = _follow(baseline, rule, where, scored, reason=reason, small=small)
         elif baseline.has_former:
             shift.grow_older(baseline)
         baseline.last_at = at
@@ -59,9 +57,7 @@ def judge(baseline: Baseline, rule: Rule, at: float, value: float, *, learn: boo
     if reason and rule.direction != "both" and (rule.direction == "high") == (scored.residual < 0.0):
         reason = None
     reason = _static(rule, value) or reason
-    return Verdict(
-        rule, value, scored, reason, shifted, warming_up, runs, season.NAMES[used], token if reason else b""
-    )
+    return Verdict(rule, value, scored, reason, shifted, warming_up, runs, season.NAMES[used], token if reason else b"")
 
 
 def _follow(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import expm1, log, sqrt
 
 import msgspec
 
@@ -23,9 +23,11 @@ class Score(msgspec.Struct, frozen=True, gc=False):
     expected: float  # in the metric's own unit
     centre: float
     residual: float
-    deviation: float  # of the runs
-    error: float  # of one run around what is expected: wider while runs are few
+    deviation: float  # of the runs on the side of this one
     freedom: float
+    spread_above: float  # mean absolute residuals, for the range on either side
+    spread_below: float
+    rest: float  # variance that is there without any spread
 
 
 def locate(baseline: Baseline, rule: Rule, at: float) -> Place:
@@ -46,14 +48,22 @@ def score(baseline: Baseline, rule: Rule, y: float, where: Place) -> Score:
     centre = baseline.level + where.weekday_used + where.hour_used
     expected = from_scale(centre, kind, scale)
     residual = y - centre
-    spread = baseline.spread + (baseline.spread_above if residual > 0.0 else baseline.spread_below)
-    variance = 0.25 * _VARIANCE * spread * spread + floor_variance(baseline.level, scale)
-    variance += _NEW_SLOT * where.uncertainty
+    above = 0.5 * (baseline.spread + baseline.spread_above)
+    below = 0.5 * (baseline.spread + baseline.spread_below)
+    spread = above if residual > 0.0 else below
+    rest = floor_variance(baseline.level, scale) + _NEW_SLOT * where.uncertainty
     if kind == "count" and scale == "log":
-        variance += 1.0 / (expected + 1.0) if centre > 0.0 else 1.0
-    deviation = sqrt(variance)
-    error = deviation * sqrt(1.0 + 1.0 / runs)
+        rest += 1.0 / (expected + 1.0) if centre > 0.0 else 1.0
+    deviation = sqrt(_VARIANCE * spread * spread + rest)
     freedom = _MOST_FREEDOM if runs >= 50 else runs - 1.0 if runs > 3 else 2.0
-    t = residual / error
+    t = residual / (deviation * sqrt(1.0 + 1.0 / runs))
     z = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * sqrt(freedom * log(1.0 + t * t / freedom))
-    return Score(z if t >= 0.0 else -z, expected, centre, residual, deviation, error, freedom)
+    return Score(z if t >= 0.0 else -z, expected, centre, residual, deviation, freedom, above, below, rest)
+
+
+def reach(scored: Score, runs: int, z: float, *, above: bool) -> float:
+    """How far above or below the centre a run must lie to score *z*: Wallace's approximation, inverted."""
+    spread = scored.spread_above if above else scored.spread_below
+    scaled = z * (8.0 * scored.freedom + 3.0) / (8.0 * scored.freedom + 1.0)
+    t = sqrt(scored.freedom * expm1(scaled * scaled / scored.freedom))
+    return t * sqrt((_VARIANCE * spread * spread + scored.rest) * (1.0 + 1.0 / runs))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from sys import float_info
 from typing import Literal
 
 import msgspec
 
 from watchline.streams.detection.rules import Rule
 from watchline.streams.detection.scale import from_scale
-from watchline.streams.detection.score import Score
+from watchline.streams.detection.score import Score, reach
 
 Reason = Literal["point", "sustained", "zero", "static"]
 
@@ -18,7 +18,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The judgement of one run; the range is worked out when asked for, since few verdicts are shown.
 
     `baseline_runs` is the number of runs learnt before it, `shifted` says that a new level was adopted with
-    this run. `token` (flagged and learnt runs only, else empty) is what feedback on it needs.
+    this run. While warming up only static limits flag, and there is no range. `token` is what feedback on the run
+    needs: empty unless it was both flagged and learnt.
     """
 
     rule: Rule
@@ -62,24 +63,19 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
         return self._edge(1.0)
 
     def _edge(self, side: float) -> float | None:
-        if self.scored is None:
+        if self.scored is None or self.warming_up:
             return None
         rule, scored = self.rule, self.scored
-        reach = scored.error * _t_of(rule.z_limit, scored.freedom)
-        edge = from_scale(scored.centre + side * reach, rule.kind, rule.scale)
+        away = side * reach(scored, self.baseline_runs, rule.z_limit, above=side > 0.0)
+        edge = from_scale(scored.centre + away, rule.kind, rule.scale)
         least = scored.expected + side * least_change(rule, scored.expected)
         if rule.scale == "log" and rule.kind != "custom":
             least = max(0.0, least)
-        return min(edge, least) if side < 0.0 else max(edge, least)
+        further = min(edge, least) if side < 0.0 else max(edge, least)
+        return max(-float_info.max, min(float_info.max, further))
 
 
 def least_change(rule: Rule, expected: float) -> float:
     """The change below which a run is never flagged, in the metric's own unit."""
     relative, absolute = rule.min_relative_change * abs(expected), rule.min_absolute_change
     return relative if relative > absolute else absolute
-
-
-def _t_of(z: float, freedom: float) -> float:
-    """The t whose score is z: the inverse of Wallace's approximation."""
-    scaled = z * (8.0 * freedom + 3.0) / (8.0 * freedom + 1.0)
-    return sqrt(freedom * (exp(scaled * scaled / freedom) - 1.0))
