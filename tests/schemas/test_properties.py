@@ -153,9 +153,13 @@ def test_the_order_of_keys_does_not_matter(document: dict[str, Any], random: Any
     names = list(document)
     random.shuffle(names)
 
-    assert outcome(json.dumps({name: document[name] for name in names}).encode()) == outcome(
-        json.dumps(document).encode()
-    )
+    one = outcome(json.dumps({name: document[name] for name in names}).encode())
+    other = outcome(json.dumps(document).encode())
+
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        assert one[0] == other[0]  # the reason; where the bytes stop being JSON does depend on the order
+    else:
+        assert one == other
 
 
 @thoroughly
