@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from faust.streams import Stream
 from faust.tables.manager import TableManager
 from faust.tables.table import Table
 
-from streams.transport.memory import PARTITIONS, MemoryBroker  # noqa: TID251 - the folder of these tests
+from streams.transport.memory import (  # noqa: TID251 - the folder of these tests
+    PARTITIONS,
+    MemoryBroker,
+    MemoryConsumer,
+)
 from watchline.schemas.connection import KafkaConnection
 from watchline.streams.transport import StreamsApp, make_app
 
@@ -49,5 +53,6 @@ async def make(memory: MemoryBroker, tmp_path: Path) -> AsyncIterator[Make]:
 
     yield build
     for app in made:
-        if app.started and not getattr(app.consumer, "killed", False):
+        if app.started:
+            cast(MemoryConsumer, app.consumer).buried.set()
             await asyncio.wait_for(app.stop(), 20)

@@ -152,6 +152,7 @@ class MemoryConsumer(Consumer):
         self.positions: dict[TP, int] = {}
         self.topics: set[str] = set()
         self.killed = False
+        self.buried = asyncio.Event()  # set when the test is over: what waits may end
 
     @property
     def group(self) -> Group:
@@ -226,13 +227,14 @@ class MemoryConsumer(Consumer):
     async def die_if_killed(self) -> None:
         """A killed process never comes back from a request."""
         if self.killed:
-            await asyncio.Event().wait()
+            await self.buried.wait()
 
     async def _getmany(
         self,
         active_partitions: set[TP] | None,
         timeout: float,  # noqa: ASYNC109 - Faust's signature
     ) -> dict[TP, list[Logged]]:
+        await self.die_if_killed()
         deadline = time.monotonic() + timeout
         while self.flow_active and not self.killed:
             found = {tp: chunk for tp in list(active_partitions or ()) if (chunk := self._read(tp))}
@@ -349,7 +351,7 @@ async def until(condition: Any, seconds: float = 20.0) -> None:
     """Wait until `condition()` holds; fails after `seconds`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while not condition():  # noqa: ASYNC110 - any condition, most without an event
+            while not condition():
                 await asyncio.sleep(0.01)
     assert condition(), "the condition did not come true in time"
 

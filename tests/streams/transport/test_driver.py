@@ -47,6 +47,8 @@ async def test_a_broker_may_hold_an_answer_back_as_long_as_the_setting_says(
     consumer = thread._create_worker_consumer(app.transport)
 
     assert consumer._fetch_max_wait_ms == wait
+    await consumer.stop()
+    thread.thread_loop.close()
 
 
 class Positions:
@@ -72,6 +74,7 @@ async def test_a_source_without_a_commit_is_read_from_the_beginning_again(build:
     await thread._seek_to_committed()
 
     assert list(positions.position.values()) == [0, 40]
+    thread.thread_loop.close()
 
 
 def test_credentials_carry_the_password_and_the_mechanism() -> None:
