@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 import asyncpg
 import pytest
 from pydantic import SecretStr
-from slack.fake import FakeSlack
 
+from slack.fake import FakeSlack
 from watchline.consumers.notifier import NotifierSettings, run
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slack.incidents import NOON, RUN, after, alert, incident, message, resolved
 
+from slack.incidents import NOON, RUN, after, alert, incident, message, resolved
 from watchline.consumers.notifier.blocks import fallback, fit, render
 from watchline.consumers.notifier.grouping import Message
 from watchline.schemas.records import IncidentFact
@@ -77,6 +77,12 @@ def test_a_resolve_message_says_how_long_it_lasted_and_why_it_ended() -> None:
 
     assert header(payload) == "✅ orders_daily: inserts below the expected range (resolved after 3 h 5 min)"
     assert fields(payload)["*Lasted*"] == "3 h 5 min, recovered"
+
+
+def test_a_long_name_does_not_push_the_outcome_out_of_the_header() -> None:
+    long = incident(pipeline="p" * 200, title="t" * 200)
+
+    assert header(render(message(resolved(long, after(hours=3))))).endswith("… (resolved after 3 h)")
 
 
 def test_an_incident_that_ended_before_it_was_told_is_one_story() -> None:

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
-from slack.incidents import NOON, after, alert, incident
 
+from slack.incidents import NOON, after, alert, incident
 from watchline.consumers.notifier.grouping import Alert, Group, Plan, Timing, plan_messages
 
 GROUP = Group("orders_daily", "sales")

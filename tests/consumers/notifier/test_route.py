@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from slack.incidents import alert, incident, message
-
 from watchline.consumers.notifier.channel import Outcome
 from watchline.consumers.notifier.grouping import Message
 from watchline.consumers.notifier.route import BROKEN_SECONDS, Route

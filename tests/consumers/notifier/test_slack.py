@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 from pydantic import SecretStr
+
 from slack.fake import DRIP, HANG, RESET, Answer, FakeSlack
 from slack.incidents import incident, message
-
 from watchline.consumers.notifier.channel import Outcome
 from watchline.consumers.notifier.slack import SlackChannel, classify
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 
-from rich.console import Console
 from slack.incidents import RUN, after, incident, message, resolved
-
 from watchline.consumers.notifier.grouping import Message
-from watchline.consumers.notifier.terminal import TerminalChannel
+from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
 
 
 async def printed(of: Message, *, colour: bool = False, encoding: str = "utf-8") -> str:
     output = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
-    console = Console(file=output, width=80, force_terminal=colour, color_system="standard" if colour else None)
+    console = AlertConsole(file=output, width=80, force_terminal=colour, color_system="standard" if colour else None)
     outcome = await TerminalChannel(console).send(of)
     output.flush()
     assert outcome.result == "accepted"
@@ -65,6 +63,6 @@ async def test_a_closed_output_is_an_outcome_and_no_exception() -> None:
         def write(self, _: str) -> int:
             raise BrokenPipeError
 
-    outcome = await TerminalChannel(Console(file=Closed(), width=80)).send(message(incident()))
+    outcome = await TerminalChannel(AlertConsole(file=Closed(), width=80)).send(message(incident()))
 
     assert (outcome.result, outcome.broken) == ("rejected", True)

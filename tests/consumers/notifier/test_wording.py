@@ -58,15 +58,19 @@ def test_a_time_of_another_zone_is_shown_in_utc() -> None:
 
 
 def test_control_characters_and_direction_overrides_are_shown_and_not_obeyed() -> None:
-    shown = printable("a\x1b[31mred\x07\nb\u202ecod.exe\u2028c\x9b")
+    shown = printable("a\x1b[31mred\x07\nb\u202ecod.exe\u2028c\x9b", 100)
 
     assert shown == "a\\x1b[31mred\\x07 b\\u202ecod.exe\\u2028c\\x9b"
 
 
 def test_a_name_in_another_script_stays_as_it_is() -> None:
-    assert printable("заказы 日次 ✓") == "заказы 日次 ✓"
+    assert printable("заказы 日次 ✓", 100) == "заказы 日次 ✓"
 
 
 def test_a_shortened_text_keeps_the_limit() -> None:
     assert shorten("abcdef", 4) == "abc…"
     assert shorten("abcd", 4) == "abcd"
+
+
+def test_a_text_of_megabytes_is_cut_before_it_is_looked_at() -> None:
+    assert printable("\x1b" * 10_000_000, 12) == "\\x1b\\x1b\\x1…"

@@ -27,12 +27,15 @@ def render(message: Message) -> dict[str, Any]:
     """The body of a webhook request: `blocks` and the `text` that notifications and old clients show."""
     stories = tell(message)
     body = _single(stories[0]) if len(stories) == 1 else _several(stories)
-    return {**fallback(message), "blocks": body}
+    return {**_without_blocks(stories), "blocks": body}
 
 
 def fallback(message: Message) -> dict[str, Any]:
     """The message without blocks, for when Slack refuses them."""
-    stories = tell(message)
+    return _without_blocks(tell(message))
+
+
+def _without_blocks(stories: Sequence[Story]) -> dict[str, Any]:
     lines = [f"{MARKS[stories[0].mark]} {heading(stories)}"]
     for story in stories[:SHOWN]:
         lines += [f"{MARKS[story.mark]} {story.headline}"] if len(stories) > 1 else []

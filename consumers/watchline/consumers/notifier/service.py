@@ -119,7 +119,7 @@ def report(message: Message, delivery: Delivery, states: list[str]) -> None:
     """Log what became of a message."""
     first = message.alerts[0].incident
     facts = {
-        "pipeline": printable(first.pipeline),
+        "pipeline": printable(first.pipeline, 200),
         "alerts": len(message.alerts),
         "channel": delivery.attempts[-1].channel if delivery.attempts else None,
         "status": delivery.last.http_status,

@@ -14,7 +14,7 @@ from watchline.consumers.notifier.blocks import fallback, render
 from watchline.consumers.notifier.channel import Outcome
 from watchline.consumers.notifier.grouping import Message
 from watchline.consumers.notifier.retry import retry_after
-from watchline.consumers.notifier.wording import printable, shorten
+from watchline.consumers.notifier.wording import printable
 
 CONNECT_SECONDS = 3.0
 MAX_ANSWER_BYTES = 512  # Slack answers with a word; whatever sends more is not read to its end
@@ -82,7 +82,7 @@ def classify(status: int, body: str, asked: str | None, now: datetime) -> Outcom
     """What an answer of Slack means for the message and for the channel."""
     if status == 200 and body == "ok":
         return Outcome("accepted", status)
-    detail = shorten(printable(body), 80) or None
+    detail = printable(body, 80) or None
     if status == 429:
         return Outcome("retry", status, detail, retry_after=retry_after(asked, now))
     if status >= 500 or status == 408:

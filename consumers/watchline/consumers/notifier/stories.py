@@ -11,7 +11,8 @@ from watchline.consumers.notifier.grouping import Alert, Message
 from watchline.consumers.notifier.wording import duration, number, printable, shorten, utc
 from watchline.schemas.records import IncidentFact, IncidentRecord
 
-MAX_FACT = 400
+MAX_TEXT = 400
+MAX_NAME, MAX_SUBJECT = 70, 115  # what follows them must fit into a header as well
 REASONS = {
     "recovered": "recovered",
     "arrived_late": "arrived late",
@@ -58,15 +59,16 @@ def _story(alerts: list[Alert]) -> Story:
     began_here = any(alert.incident.transition == "opened" and alert.told_at is None for alert in alerts)
     return Story(
         mark="resolved" if incident.transition == "resolved" else incident.severity,
-        headline=printable(_headline(incident, began_here=began_here, reminder=newest.told_at is not None)),
+        headline=printable(_headline(incident, began_here=began_here, reminder=newest.told_at is not None), MAX_TEXT),
         facts=tuple(fact_line(fact) for fact in incident.facts),
-        details=tuple((label, printable(value)) for label, value in _details(incident)),
+        details=tuple((label, printable(value, MAX_TEXT)) for label, value in _details(incident)),
         reference=f"incident {str(incident.incident_id)[:8]}, change {incident.transition_no}",
     )
 
 
 def _headline(incident: IncidentRecord, *, began_here: bool, reminder: bool) -> str:
-    subject = f"{incident.pipeline}: {incident.title}"
+    name = shorten(incident.pipeline, MAX_NAME)
+    subject = f"{name}: {shorten(incident.title, MAX_SUBJECT - len(name))}"
     if incident.transition == "resolved":
         lasted = duration(_lasted(incident))
         return f"{subject} (was open for {lasted})" if began_here else f"{subject} (resolved after {lasted})"
@@ -101,7 +103,7 @@ def fact_line(fact: IncidentFact) -> str:
     basis += [f"{number(fact.baseline_runs)} runs"] if fact.baseline_runs is not None else []
     line += f" ({', '.join(basis)})" if basis else ""
     line += f"; {fact.note}" if fact.note else ""
-    return shorten(printable(line), MAX_FACT)
+    return printable(line, MAX_TEXT)
 
 
 def _expectation(fact: IncidentFact) -> str | None:

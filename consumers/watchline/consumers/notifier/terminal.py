@@ -15,24 +15,29 @@ WORDS = {"fail": "FAIL", "warn": "WARN", "resolved": "RESOLVED"}
 STYLES = {"fail": "bold red", "warn": "bold yellow", "resolved": "bold green"}
 
 
+class AlertConsole(Console):
+    """A console that reports a closed pipe; Rich's own leaves the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 - Rich calls this while it handles the BrokenPipeError
+
+
 class TerminalChannel:
     """Prints messages in words that need no colour; names are never markup or escapes."""
 
     name = "terminal"
 
-    def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(highlight=False, emoji=False, markup=False)
+    def __init__(self, console: AlertConsole | None = None) -> None:
+        self._console = console or AlertConsole(highlight=False, emoji=False, markup=False)
 
     async def send(self, message: Message) -> Outcome:
         """Print; a closed output is nothing that waiting would mend."""
-        with self._console.capture() as capture:
-            for line in compose(message):
-                self._console.print(line)
         encoding = self._console.encoding
-        text = capture.get().encode(encoding, "backslashreplace").decode(encoding)
         try:
-            # Not by print: when the output is a closed pipe, Rich leaves the process.
-            self._console.file.write(text)
+            with self._console.capture() as capture:
+                for line in compose(message):
+                    self._console.print(line)
+            self._console.file.write(capture.get().encode(encoding, "backslashreplace").decode(encoding))
             self._console.file.flush()
         except OSError as error:
             return Outcome("rejected", detail=type(error).__name__, broken=True)

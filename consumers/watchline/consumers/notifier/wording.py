@@ -48,9 +48,10 @@ def utc(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def printable(text: str) -> str:
-    """`text` in one line; what could steer a terminal or the writing direction is shown as an escape."""
-    return "".join(_shown(character) for character in text)
+def printable(text: str, limit: int) -> str:
+    """At most `limit` characters of `text` in one line; what could steer a terminal or the direction is escaped."""
+    # Cut before, too: texts of megabytes must not cost a pass over all of them.
+    return shorten("".join(_shown(character) for character in shorten(text, limit)), limit)
 
 
 def shorten(text: str, limit: int) -> str:
