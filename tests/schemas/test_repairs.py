@@ -239,6 +239,13 @@ def test_of_two_keys_that_cleaning_makes_one_the_same_stays_in_any_order() -> No
     labels = {"a\x00": "one", "a\ufffd": "two"}
 
     assert read(labels=labels).labels == read(labels=dict(reversed(labels.items()))).labels
+    assert read(metadata=labels).metadata == read(metadata=dict(reversed(labels.items()))).metadata
+
+
+def test_a_label_of_null_is_left_out_and_flagged() -> None:
+    found = read(labels={"a": None, "b": "c"})
+
+    assert (found.labels, found.flags) == ({"b": "c"}, ("labels_repaired",))
 
 
 @pytest.mark.parametrize("value", [[], "x", 7])

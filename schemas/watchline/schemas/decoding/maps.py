@@ -20,13 +20,18 @@ def labels(value: Any, name: str, reading: Reading) -> dict[str, str]:
     kept: dict[str, str] = {}
     for key, item in in_order(value):
         text = item if type(item) is str else scalar_text(item, name)
-        if text is None or not key or len(key) > MAX_NAME:
+        if text is not item or text is None or not 0 < len(key) <= MAX_NAME:
             reading.note(flags.LABELS_REPAIRED)
-            continue
-        if text is not item:
-            reading.note(flags.LABELS_REPAIRED)
-        kept[clean_text(key, reading)] = clean_free_text(text, reading)
+        if text is not None and 0 < len(key) <= MAX_NAME:
+            kept[clean_text(key, reading)] = clean_free_text(text, reading)
     return kept
+
+
+def in_order(value: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The items, sorted where cleaning may make two keys one: which of them stays must not depend on their order."""
+    if all(map(str.isprintable, value)) and max(map(len, value), default=0) <= MAX_TEXT:
+        return value.items()
+    return sorted(value.items())  # keys differ, so values are never compared
 
 
 def scalar_text(value: Any, name: str) -> str | None:
@@ -45,13 +50,6 @@ def metadata(value: Any, name: str, reading: Reading) -> dict[str, Any]:
         return {}
     cleaned: dict[str, Any] = clean_tree(value, name, reading) if value else {}
     return cleaned
-
-
-def in_order(value: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The items, sorted where cleaning may make two keys one: which of them stays must not depend on their order."""
-    if all(key.isprintable() and len(key) <= MAX_TEXT for key in value):
-        return value.items()
-    return sorted(value.items())  # keys differ, so values are never compared
 
 
 def clean_tree(value: Any, name: str, reading: Reading) -> Any:
