@@ -80,6 +80,13 @@ async def test_a_run_keeps_every_field_that_was_sent(sinking: Sinking) -> None:
     }
 
 
+async def test_metadata_keeps_integers_beyond_64_bits(sinking: Sinking) -> None:
+    await sinking.store(started(metadata_started={"big": 2**70}))
+
+    [run] = await sinking.rows("runs")
+    assert json.loads(run["metadata_started"]) == {"big": 2**70}
+
+
 @pytest.mark.parametrize("batches", [1, 2])
 async def test_start_and_end_make_one_row_in_one_batch_or_in_two(sinking: Sinking, batches: int) -> None:
     if batches == 1:

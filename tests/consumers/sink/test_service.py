@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -205,15 +206,20 @@ async def test_told_to_stop_while_postgres_is_away_the_sink_stops(broker: Broker
     await asyncio.wait_for(task, 30)
 
 
-def test_the_password_is_not_in_the_settings_text() -> None:
-    settings = SinkSettings.from_environment({"WATCHLINE_POSTGRES_DSN": "postgresql://u:canary@h/d"})
+def test_the_password_is_not_in_the_settings_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "dsn").write_text("postgresql://u:canary@h/d\n")
+    monkeypatch.setenv("WATCHLINE_POSTGRES_DSN_FILE", str(tmp_path / "dsn"))
+    monkeypatch.setenv("WATCHLINE_LOG_EPOCH", "3")
+
+    settings = SinkSettings.from_environment()
 
     assert "canary" not in repr(settings)
-    assert "canary" in settings.postgres_dsn.get_secret_value()
+    assert settings.postgres_dsn.get_secret_value() == "postgresql://u:canary@h/d"
+    assert settings.log_epoch == 3
 
 
 def test_a_missing_dsn_is_named() -> None:
     with pytest.raises(Misconfigured) as error:
-        SinkSettings.from_environment({})
+        SinkSettings.from_environment()
 
     assert "WATCHLINE_POSTGRES_DSN_FILE" in (error.value.hint or "")

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import orjson
 
 from watchline.consumers.sink.merging import merge_runs
 from watchline.schemas.records import RunRecord
@@ -174,7 +175,12 @@ def row_of(record: RunRecord) -> tuple[Any, ...]:
 
 
 def json_of(value: dict[str, Any] | None) -> str | None:
-    """Compact JSON, or None; the empty object is frequent enough for a short cut."""
+    """Compact JSON, or None; what orjson won't take (integers beyond 64 bits) goes the slow way."""
     if value is None:
         return None
-    return json.dumps(value, separators=(",", ":")) if value else "{}"
+    if not value:
+        return "{}"
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(value, separators=(",", ":"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Self
 
 from pydantic import Field, SecretStr
@@ -36,10 +35,9 @@ class SinkSettings(BaseSettings):
         return Topics(prefix=self.topic_prefix)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+    def from_environment(cls) -> Self:
         """Settings from `WATCHLINE_*`; the DSN also from the file that `WATCHLINE_POSTGRES_DSN_FILE` names."""
-        env = os.environ if environment is None else environment
-        dsn = read_secret(env, "WATCHLINE_POSTGRES_DSN")
+        dsn = read_secret(os.environ, "WATCHLINE_POSTGRES_DSN")
         if not dsn:
             raise Misconfigured(
                 "no database is given", hint="set WATCHLINE_POSTGRES_DSN or WATCHLINE_POSTGRES_DSN_FILE"

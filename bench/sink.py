@@ -1,0 +1,245 @@
+"""Rows a second of the sink's write path into a durable Postgres, against plain COPY in the same run.
+
+    python -m bench.sink [--rows 50000] [--batch 5000] [--rounds 3] [--json] [--profile]
+
+Every round measures all of these one after another, so that they share the machine's moods; medians are reported.
+COPY puts the same tuples into a table with the columns and indexes of `runs`, one transaction per batch. `new runs`
+is the whole write path of finished runs: merge, COPY, upsert, offsets, commit. `with decoding` begins with the bytes
+that Kafka carries. `start and end` has both records of a run in one batch; `ends of known runs` updates rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import json
+import os
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+import structlog
+from rich.console import Console
+from rich.table import Table
+
+from watchline.cli.local.postgres import EmbeddedPostgres
+from watchline.consumers.migrations import migrate
+from watchline.consumers.sink.incoming import Incoming, read
+from watchline.consumers.sink.offsets import Advance
+from watchline.consumers.sink.runs import COLUMNS, STAGE, row_of
+from watchline.consumers.sink.writer import Batch, Writer
+from watchline.schemas.records import RunRecord
+
+PLACE = ("bench.state", 0)
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+BUDGET = 40_000
+PIPELINES = 500
+DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_wal_size": "4GB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A Kafka record as the consumer hands it over."""
+
+    value: bytes
+    offset: int
+    topic: str = "bench.state"
+    partition: int = 0
+    key: bytes = b"orders"
+    timestamp: int = 1_796_040_000_000
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+def run_id(number: int) -> UUID:
+    """A UUID whose order is that of the numbers, as version 7 makes them."""
+    return UUID(int=(0x0197_A1B2_0000_7000 + number) << 64 | 0x8000 << 48 | number)
+
+
+def started(number: int) -> RunRecord:
+    return RunRecord(
+        pipeline=f"pipeline_{number % PIPELINES:04}",
+        revision=2 * number + 1,
+        run_id=run_id(number),
+        attempt=1,
+        started_at=NOON + timedelta(seconds=number),
+        backfill=False,
+        watermark="2026-11-29",
+        labels_started={"team": "sales", "stage": "prod"},
+        producer_host="etl-7.example.org",
+    )
+
+
+def ended(number: int) -> RunRecord:
+    return RunRecord(
+        pipeline=f"pipeline_{number % PIPELINES:04}",
+        revision=2 * number + 2,
+        run_id=run_id(number),
+        attempt=1,
+        started_at=NOON + timedelta(seconds=number),
+        backfill=False,
+        watermark="2026-11-29",
+        next_watermark="2026-11-30",
+        status="succeeded",
+        end_event_id=run_id(number + 1),
+        ended_at=NOON + timedelta(seconds=number + 300.25),
+        duration_seconds=300.25 + number % 60,
+        inserts=1000 + number,
+        updates=number % 7,
+        deletes=0,
+        total_rows=1_000_000 + number,
+        throughput=3.5,
+        metrics={"null_share": 0.25},
+        labels_started={"team": "sales", "stage": "prod"},
+        labels_ended={"result": "ok"},
+        producer_host="etl-7.example.org",
+    )
+
+
+class Bench:
+    """A writer and a plain connection on one database."""
+
+    def __init__(self, dsn: str, *, rows: int, batch: int) -> None:
+        self.rows, self.batch = rows, batch
+        self.writer = Writer(dsn, log_epoch=0, alert_max_age=timedelta(days=1))
+        self.dsn = dsn
+        self.starts = [started(number) for number in range(rows)]
+        self.ends = [ended(number) for number in range(rows)]
+        self.bytes = [record.model_dump_json(exclude_none=True).encode() for record in self.ends]
+
+    async def open(self) -> None:
+        self.connection = await asyncpg.connect(self.dsn)
+        await self.connection.execute("create table copied (like runs including all)")
+        await self.connection.execute(STAGE)
+        self.fence = (await self.writer.claim([PLACE], owner="bench"))[PLACE].fence
+
+    async def close(self) -> None:
+        await self.connection.close()
+        await self.writer.close()
+
+    async def empty(self, *, known: bool = False) -> None:
+        """Empty tables, or the starts of all runs in them; what the last measurement left to write is written."""
+        await self.connection.execute("truncate runs, copied, pipelines")
+        if known:
+            await self.store(self.starts)
+        await self.connection.execute("vacuum analyze runs")
+        await self.connection.execute("checkpoint")
+
+    async def copy(self) -> None:
+        """Plain COPY of the finished runs; JSON and numeric columns are left at their defaults (see `row_of`)."""
+        types = [(at, name) for at, name in enumerate(COLUMNS) if name not in UNCOPYABLE]
+        places, names = [at for at, _ in types], [name for _, name in types]
+        for first in range(0, self.rows, self.batch):
+            tuples = [row_of(record) for record in self.ends[first : first + self.batch]]
+            records = [tuple(row[at] for at in places) for row in tuples]
+            await self.connection.copy_records_to_table("copied", records=records, columns=names)
+
+    async def store(self, records: list[RunRecord]) -> None:
+        for first in range(0, len(records), self.batch):
+            part = records[first : first + self.batch]
+            await self._write([Incoming(Raw(b"", at), record) for at, record in enumerate(part, first)])
+
+    async def store_bytes(self) -> None:
+        for first in range(0, self.rows, self.batch):
+            raws = [Raw(value, at) for at, value in enumerate(self.bytes[first : first + self.batch], first)]
+            await self._write([read(raw, now=NOON, log_epoch=0) for raw in raws])
+
+    async def _write(self, items: list[Incoming]) -> None:
+        place = Advance(*PLACE, items[-1].source.offset + 1, self.fence)
+        refused = await self.writer.store(Batch(items, [place], read_at=NOON))
+        assert refused == 0
+
+
+UNCOPYABLE = {"heartbeat_seconds", "duration_seconds"}  # doubles on the way, numeric in the table
+Measured = tuple[str, bool, Callable[[Bench], Awaitable[None]]]
+MEASURED: tuple[Measured, ...] = (
+    ("plain COPY", False, lambda bench: bench.copy()),
+    ("new runs", False, lambda bench: bench.store(bench.ends)),
+    ("new runs, with decoding", False, lambda bench: bench.store_bytes()),
+    (
+        "start and end in one batch",
+        False,
+        lambda bench: bench.store([one for pair in zip(bench.starts, bench.ends, strict=True) for one in pair]),
+    ),
+    ("ends of known runs", True, lambda bench: bench.store(bench.ends)),
+)
+
+
+async def measure(dsn: str, *, rows: int, batch: int, rounds: int) -> dict[str, list[float]]:
+    """Run rows a second of everything in `MEASURED`, one figure per round; the first round is thrown away."""
+    await migrate(dsn)
+    bench = Bench(dsn, rows=rows, batch=batch)
+    await bench.open()
+    figures: dict[str, list[float]] = {name: [] for name, _, _ in MEASURED}
+    for turn in range(rounds + 1):
+        for name, known, work in MEASURED:
+            await bench.empty(known=known)
+            began = time.perf_counter()
+            await work(bench)
+            if turn:
+                figures[name].append(rows / (time.perf_counter() - began))
+    await bench.close()
+    return figures
+
+
+async def profile(dsn: str, *, rows: int, batch: int) -> None:
+    """Where the process spends its time while it stores new runs from bytes; Postgres's share is the waiting."""
+    await migrate(dsn)
+    bench = Bench(dsn, rows=rows, batch=batch)
+    await bench.open()
+    await bench.empty()
+    profiler = cProfile.Profile()
+    profiler.enable()
+    await bench.store_bytes()
+    profiler.disable()
+    await bench.close()
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(18)
+
+
+def show(figures: dict[str, list[float]], *, rows: int, batch: int) -> None:
+    copy = statistics.median(figures["plain COPY"])
+    table = Table(
+        title=f"sink: run rows a second, {rows:,} rows, batches of {batch:,}, fsync on, {os.cpu_count()} CPUs"
+    )
+    for heading in ("what", "median", "range", "of COPY", f"budget {BUDGET:,}"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    for name, values in figures.items():
+        median = statistics.median(values)
+        met = "" if name == "plain COPY" else "met" if median >= BUDGET else "missed"
+        spread = f"{min(values):,.0f} to {max(values):,.0f}"
+        table.add_row(name, f"{median:,.0f}", spread, f"{median / copy:.0%}", met)
+    Console().print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--batch", type=int, default=5_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true", help="print figures as JSON, not as a table")
+    parser.add_argument("--profile", action="store_true", help="profile one pass instead")
+    chosen = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    with (
+        tempfile.TemporaryDirectory(prefix="watchline-bench-") as folder,
+        EmbeddedPostgres(Path(folder) / "postgres", settings=DURABLE) as postgres,
+    ):
+        if chosen.profile:
+            asyncio.run(profile(postgres.dsn, rows=chosen.rows, batch=chosen.batch))
+            return
+        figures = asyncio.run(measure(postgres.dsn, rows=chosen.rows, batch=chosen.batch, rounds=chosen.rounds))
+    if chosen.json:
+        print(json.dumps({name: statistics.median(values) for name, values in figures.items()}))
+    else:
+        show(figures, rows=chosen.rows, batch=chosen.batch)
+
+
+if __name__ == "__main__":
+    main()
