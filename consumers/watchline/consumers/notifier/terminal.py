@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from watchline.consumers.notifier.blocks import heading
@@ -47,10 +48,10 @@ class TerminalChannel:
         """Nothing is held."""
 
 
-def compose(message: Message) -> list[Text]:
+def compose(message: Message) -> list[RenderableType]:
     """The lines of a message: a head in colour, then the facts and details, indented."""
     stories = tell(message)
-    lines = [Text(heading(stories), "bold")] if len(stories) > 1 else []
+    lines: list[RenderableType] = [Text(heading(stories), "bold")] if len(stories) > 1 else []
     for story in stories[:SHOWN]:
         lines += _story(story)
     if len(stories) > SHOWN:
@@ -58,12 +59,8 @@ def compose(message: Message) -> list[Text]:
     return lines
 
 
-def _story(story: Story) -> list[Text]:
+def _story(story: Story) -> list[RenderableType]:
     head = Text.assemble((WORDS[story.mark], STYLES[story.mark]), " ", story.headline)
     details = "; ".join(f"{label.lower()} {value}" for label, value in story.details)
-    return [
-        head,
-        *(Text(f"  {fact}") for fact in story.facts),
-        Text(f"  {details}"),
-        Text(f"  {story.reference}", "dim"),
-    ]
+    body = [*(Text(line) for line in (*story.facts, details)), Text(story.reference, "dim")]
+    return [head, *(Padding.indent(line, 2) for line in body)]
