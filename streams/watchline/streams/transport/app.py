@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from pathlib import Path
 
 import faust
@@ -84,7 +85,7 @@ def make_app(
         web_router_enabled=False,
         web_bind="127.0.0.1",
         worker_redirect_stdouts=False,
-        datadir=Path(data_dir) if data_dir is not None else None,
+        datadir=Path(data_dir) if data_dir is not None else Path(tempfile.gettempdir()) / f"{app_id}-faust",
     )
     app.fetch_wait_ms = fetch_wait_ms
     app.monitor = NullMonitor()
