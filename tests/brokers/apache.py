@@ -13,7 +13,7 @@ from pathlib import Path
 from watchline.cli.local.broker import kafka_answers
 from watchline.cli.local.child import Child, free_port
 
-POM = Path(__file__).parent / "apache" / "pom.xml"
+POM = Path(__file__).parent / "jars" / "pom.xml"
 REPOSITORY = POM.parents[3]
 START_SECONDS = 90.0
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,19 +15,26 @@ from stack.contents import assert_equal, value
 from stack.oracle import expect
 from stack.replay import Replay, history
 from stack.services import Services, services
+from watchline.cli.local.child import Child
 from watchline.schemas import Topics
 
-RUNS = 1500
-Harm = Callable[[Services, Replay], Awaitable[None]]
+RUNS = 3000
+Parts = dict[str, Child]
+Harm = Callable[[Services, Replay, Parts], Coroutine[Any, Any, None]]
 
 
 async def play(harm: Harm, folder: Path, broker: Broker, topics: Topics, database: str) -> None:
     """Replay the history while `harm` is done, then compare all rows with the oracle's."""
     story = history(RUNS)
-    with services(folder, broker.bootstrap_servers, database, topics) as running:
+    more = {"WATCHLINE_BATCH_SIZE": "100"}  # many batches, so that a kill falls between any two steps
+    with services(folder, broker.bootstrap_servers, database, topics, more) as running:
         replay = Replay(broker.bootstrap_servers, topics, database, story)
-        await harm(running, replay)
-        await replay.finish(RUNS)
+        worker, sink = running.start("streams"), running.start("sink")
+        await replay.declare()
+        async with asyncio.TaskGroup() as both:
+            both.create_task(replay.run())
+            both.create_task(harm(running, replay, {"streams": worker, "sink": sink}))
+        await replay.stored(RUNS)
         await settled(database)
     await assert_equal(database, expect(story, now=datetime.now(UTC)))
 
@@ -42,52 +50,42 @@ async def settled(dsn: str) -> None:
             await asyncio.sleep(0.1)
 
 
-async def nothing(running: Services, replay: Replay) -> None:
-    running.start("streams")
-    running.start("sink")
-    await replay.declare()
+async def do_nothing(running: Services, replay: Replay, parts: Parts) -> None:
+    """The fault-free run."""
 
 
-async def kill_the_worker(running: Services, replay: Replay) -> None:
-    running.start("sink")
-    worker = running.start("streams")
-    await replay.declare()
-    for share in (0.2, 0.2):
-        await replay.send(share)
-        worker.kill()
-        await replay.send(0.1)
-        worker = running.start("streams")
+async def kill_twice(running: Services, replay: Replay, parts: Parts, name: str) -> None:
+    """SIGKILL a part in the middle of the replay, and once more its successor."""
+    part = parts[name]
+    for runs in (RUNS // 5, RUNS // 2):
+        await replay.stored(runs)
+        part.kill()
+        assert await replay.count() < RUNS, "it was killed too late to matter"
+        part = await asyncio.to_thread(running.start, name)
 
 
-async def kill_the_sink(running: Services, replay: Replay) -> None:
-    running.start("streams")
-    sink = running.start("sink")
-    await replay.declare()
-    for share in (0.2, 0.2):
-        await replay.send(share)
-        sink.kill()
-        await replay.send(0.1)
-        sink = running.start("sink")
+async def kill_the_worker(running: Services, replay: Replay, parts: Parts) -> None:
+    await kill_twice(running, replay, parts, "streams")
 
 
-async def add_and_remove_a_second_worker(running: Services, replay: Replay) -> None:
-    running.start("sink")
-    running.start("streams")
-    await replay.declare()
-    await replay.send(0.2)
-    second = running.start("streams")
-    await replay.send(0.2)
-    second.stop(seconds=15)
-    await replay.send(0.2)
-    third = running.start("streams")
-    await replay.send(0.2)
+async def kill_the_sink(running: Services, replay: Replay, parts: Parts) -> None:
+    await kill_twice(running, replay, parts, "sink")
+
+
+async def add_and_remove_a_second_worker(running: Services, replay: Replay, parts: Parts) -> None:
+    await replay.stored(RUNS // 5)
+    second = await asyncio.to_thread(running.start, "streams")
+    await replay.stored(RUNS // 2)
+    await asyncio.to_thread(second.stop)
+    third = await asyncio.to_thread(running.start, "streams")
+    await replay.stored(RUNS * 3 // 4)
     third.kill()
 
 
 async def test_every_run_is_stored_exactly_once_with_the_verdicts_of_a_plain_fold(
     tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
-    await play(nothing, tmp_path, broker, topics, database)
+    await play(do_nothing, tmp_path, broker, topics, database)
 
 
 @pytest.mark.durable("a restarted worker recovers its tables from changelogs")

@@ -12,7 +12,8 @@ from watchline.cli.demo.replay import open_producer, send_events
 from watchline.cli.demo.translation import declarations, events
 from watchline.schemas import Event, KafkaConnection, PipelineDeclared, Topics
 
-CHUNK = 400
+CHUNK = 100
+PACE_SECONDS = 0.04
 
 
 def history(limit: int) -> list[Event]:
@@ -37,19 +38,22 @@ class Replay:
             while await value(self._dsn, "select count(*) from pipeline_versions") < len(self._declared):
                 await asyncio.sleep(0.1)
 
-    async def send(self, share: float) -> None:
-        """Send the next `share` of all that was left at the start."""
-        count = round(share * len(self._rest))
-        await self._send(self._rest[:count])
-        del self._rest[:count]
+    async def run(self) -> None:
+        """Send everything at a pace that leaves time for harm."""
+        for at in range(0, len(self._rest), CHUNK):
+            await self._send(self._rest[at : at + CHUNK])
+            await asyncio.sleep(PACE_SECONDS)
 
-    async def finish(self, runs: int) -> None:
-        """Send the rest and wait until that many runs have ended in Postgres."""
-        await self._send(self._rest)
-        self._rest = []
+    async def stored(self, runs: int) -> None:
+        """Wait until that many runs have ended in Postgres."""
         async with asyncio.timeout(150):
-            while await value(self._dsn, "select count(*) from runs where ended_at is not null") < runs:
-                await asyncio.sleep(0.1)
+            while await self.count() < runs:
+                await asyncio.sleep(0.05)
+
+    async def count(self) -> int:
+        """How many runs have ended in Postgres."""
+        found: int = await value(self._dsn, "select count(*) from runs where ended_at is not null")
+        return found
 
     async def _send(self, batch: Sequence[Event]) -> None:
         async with open_producer(self._kafka) as producer:

@@ -14,7 +14,7 @@ from watchline.schemas import BadEvent, Event, check_key, decode
 from watchline.schemas.records import DeadLetter
 from watchline.streams.pulses import decode_pulse
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = list[tuple[str, bytes]]  # aiokafka takes nothing but a list
 Misplaced = tuple[bytes, bytes, Headers]
 
 
@@ -107,7 +107,7 @@ def dead_letter_of(message: Message, bad: BadEvent, *, failed_at: datetime, epoc
 def headers_of(message: Message) -> Headers:
     """The headers in order, repetitions kept."""
     found = message.headers or ()
-    return tuple(found.items() if isinstance(found, Mapping) else found)
+    return list(found.items() if isinstance(found, Mapping) else found)
 
 
 def _text(raw: bytes | None) -> str | None:

@@ -73,7 +73,7 @@ def test_a_late_start_does_not_reopen_an_ended_run() -> None:
 def test_an_end_before_the_start_has_no_duration_and_a_flag() -> None:
     log = Log()
 
-    log.append(started("a", LATER), ended("a", NOON))
+    log.append(started("a", LATER), ended("a", NOON, duration_ms=4_200))
 
     assert log.newest("a").duration_seconds is None
     assert log.newest("a").flags == ("negative_duration",)

@@ -64,20 +64,25 @@ def merge_end(run: Run, event: RunEnded) -> bool:
 
 
 def duration_of(run: Run) -> int | None:
-    """How long the run took in microseconds: as measured, else end minus start; None when unknown or negative."""
-    if run.end is None:
+    """How long the run took in microseconds: as measured, else end minus start.
+
+    None when unknown, and when the end lies before the start: then no time of the run can be trusted.
+    """
+    if run.end is None or ends_before_start(run):
         return None
     if run.end.duration is not None:
         return run.end.duration
-    if run.started_at is None or run.end.ended_at < run.started_at:
-        return None
-    return run.end.ended_at - run.started_at
+    return None if run.started_at is None else run.end.ended_at - run.started_at
+
+
+def ends_before_start(run: Run) -> bool:
+    """Whether the reported times contradict each other."""
+    return run.end is not None and run.started_at is not None and run.end.ended_at < run.started_at
 
 
 def flags_of(run: Run) -> list[str]:
     """What was repaired or does not fit: the flags of the events, and an end before the start."""
-    backwards = run.end and run.started_at is not None and run.end.ended_at < run.started_at
-    return sorted({*run.flags, "negative_duration"}) if backwards else run.flags
+    return sorted({*run.flags, "negative_duration"}) if ends_before_start(run) else run.flags
 
 
 def begun_at(run: Run) -> int | None:
