@@ -17,12 +17,11 @@ def running(opened: Terminal) -> list[Process]:
     return opened.processes()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_signal_ends_everything_and_leaves_no_process(terminal: OpenTerminal, number: signal.Signals) -> None:
+def test_ctrl_c_ends_everything_and_leaves_no_process(terminal: OpenTerminal) -> None:
     dev = terminal("dev")
     processes = running(dev)
 
-    dev.signal(number)
+    dev.signal(signal.SIGINT)
     code = dev.wait()
 
     assert code == 0
@@ -43,7 +42,7 @@ def test_a_kill_of_dev_leaves_no_process(terminal: OpenTerminal) -> None:
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("watchline.cli streams", "streams worker"), ("watchline.cli sink", "sink"), ("tansu", "Kafka broker")],
+    [("watchline.cli sink", "sink"), ("tansu", "Kafka broker")],
 )
 def test_one_part_that_dies_stops_all_and_is_named(terminal: OpenTerminal, command: str, name: str) -> None:
     dev = terminal("dev")
@@ -58,7 +57,7 @@ def test_one_part_that_dies_stops_all_and_is_named(terminal: OpenTerminal, comma
     assert all_gone(processes)
 
 
-async def test_a_job_is_stored_and_its_failure_is_alerted_in_the_terminal(
+async def test_a_failed_job_is_stored_and_alerted_and_a_sigterm_ends_it_all(
     terminal: OpenTerminal, tmp_path: Path
 ) -> None:
     dev = terminal("dev", environment={"WATCHLINE_GROUP_WAIT_SECONDS": "0"})
@@ -82,3 +81,6 @@ async def test_a_job_is_stored_and_its_failure_is_alerted_in_the_terminal(
     finally:
         await connection.close()
     assert [tuple(row) for row in rows] == [("nightly", "failed")]
+
+    dev.signal(signal.SIGTERM)
+    assert await asyncio.to_thread(dev.wait) == 0

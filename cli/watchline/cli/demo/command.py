@@ -69,8 +69,8 @@ def demo(*, keep: bool, limit: int | None) -> None:
 
 
 def _stay(stack: Stack) -> None:
-    err.print("\nEverything goes on running; Ctrl-C stops it, `watchline dev` starts it again")
     try:
+        err.print("\nEverything goes on running; Ctrl-C stops it, `watchline dev` starts it again")
         while True:
             stack.check()
             time.sleep(0.2)

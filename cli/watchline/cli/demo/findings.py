@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 
 from watchline.cli.demo.history import CiRun
+from watchline.schemas.errors import WatchlineError
 
 TOTALS = """
     select status, count(*) as runs, coalesce(sum(total_rows), 0)::bigint as rows,
@@ -27,12 +28,13 @@ PIPELINES = """
 """
 STRONGEST = """
     select * from (
-        select distinct on (run_id)
+        select distinct on (pipeline)
             pipeline, metric, value, lower, upper, score, run_started_at
-        from anomalies where pipeline = any($1) order by run_id, abs(score) desc
-    ) one_per_run order by abs(score) desc, run_started_at limit $2
+        from anomalies where pipeline = any($1) order by pipeline, abs(score) desc
+    ) one_per_pipeline order by abs(score) desc, run_started_at limit $2
 """
 INCIDENTS = "select count(*) from incidents where pipeline = any($1)"
+ALERTS = "select count(*) from alert_outbox where pipeline = any($1) and state in ('pending', 'sent')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,18 @@ def differences(stored: Totals, expected: Totals) -> list[str]:
     return found
 
 
+async def verify_totals(
+    connection: asyncpg.Connection[Any], history: Sequence[CiRun], pipelines: Sequence[str]
+) -> None:
+    """Return when Postgres holds the totals of the history; WatchlineError names every difference."""
+    different = differences(await read_totals(connection, pipelines), totals_of(history))
+    if different:
+        raise WatchlineError(
+            f"Postgres does not hold what was sent: {'; '.join(different)}",
+            hint="this is a defect; please report it with the logs",
+        )
+
+
 async def read_totals(connection: asyncpg.Connection[Any], pipelines: Sequence[str]) -> Totals:
     """What Postgres does hold."""
     rows = await connection.fetch(TOTALS, pipelines)
@@ -107,7 +121,7 @@ async def read_pipelines(connection: asyncpg.Connection[Any], pipelines: Sequenc
 
 
 async def read_strongest(connection: asyncpg.Connection[Any], pipelines: Sequence[str], count: int) -> list[Finding]:
-    """The strongest anomalies, one metric per run."""
+    """The strongest anomalies, one per pipeline: siblings fail together, run after run."""
     rows = await connection.fetch(STRONGEST, pipelines, count)
     return [
         Finding(
@@ -123,6 +137,6 @@ async def read_strongest(connection: asyncpg.Connection[Any], pipelines: Sequenc
     ]
 
 
-async def count_incidents(connection: asyncpg.Connection[Any], pipelines: Sequence[str]) -> int:
-    """How many incidents were recorded."""
-    return int(await connection.fetchval(INCIDENTS, pipelines))
+async def count_incidents(connection: asyncpg.Connection[Any], pipelines: Sequence[str]) -> tuple[int, int]:
+    """How many incidents were recorded, and how many alerts of them were sent or will be."""
+    return await connection.fetchval(INCIDENTS, pipelines), await connection.fetchval(ALERTS, pipelines)

@@ -11,13 +11,15 @@ PIPELINE = "demo/orders_daily"
 DURATION = timedelta(seconds=42)
 
 
+def declaration(now: datetime) -> PipelineDeclared:
+    """The small pipeline that is about to fail."""
+    return PipelineDeclared(event_id=uuid4(), occurred_at=now, pipeline=PIPELINE, type="extraction", owner="sales")
+
+
 def failing_run(now: datetime) -> tuple[Event, ...]:
-    """A declaration and a run of a small pipeline that has just failed."""
+    """A run of it that has just failed."""
     run_id = uuid4()
     return (
-        PipelineDeclared(
-            event_id=uuid4(), occurred_at=now - DURATION, pipeline=PIPELINE, type="extraction", owner="sales"
-        ),
         RunStarted(event_id=uuid4(), occurred_at=now - DURATION, pipeline=PIPELINE, run_id=run_id),
         RunEnded(
             event_id=uuid4(),

@@ -17,7 +17,7 @@ def pipelines_table(summaries: Sequence[PipelineSummary]) -> Table:
     """The pipelines with most anomalies, and a line with the totals of all."""
     table = Table(box=None, pad_edge=False, title="Pipelines by anomalies", title_justify="left", show_footer=True)
     rest = len(summaries) - SHOWN
-    table.add_column("pipeline", f"all {len(summaries)}", overflow="ellipsis", no_wrap=True, max_width=36)
+    table.add_column("pipeline", f"all {len(summaries)}", overflow="ellipsis", no_wrap=True, max_width=32)
     for name in ("runs", "failures", "anomalies"):
         table.add_column(name, f"{sum(getattr(each, name) for each in summaries):,}", justify="right")
     table.add_column("last watermark", no_wrap=True)
@@ -36,8 +36,14 @@ def pipelines_table(summaries: Sequence[PipelineSummary]) -> Table:
 
 def anomalies_table(findings: Sequence[Finding]) -> Table:
     """The strongest anomalies with what was expected instead."""
-    table = Table(box=None, pad_edge=False, title="Strongest anomalies, one per run", title_justify="left")
-    table.add_column("pipeline", overflow="ellipsis", no_wrap=True, max_width=20)
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        title="Strongest anomalies, one per pipeline",
+        title_justify="left",
+    )
+    table.add_column("pipeline", overflow="ellipsis", no_wrap=True, max_width=19)
     table.add_column("run", no_wrap=True)
     table.add_column("metric", no_wrap=True)
     for name in ("value", "expected range", "score"):
@@ -61,12 +67,17 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def number(value: float | None) -> str:
-    """A number a person can read: thousands separated, no more digits than matter."""
+    """A number in at most six characters or so, with no more digits than matter."""
     if value is None:
         return "-"
-    if abs(value) >= 100 or value == int(value):
+    size = abs(value)
+    if size >= 999_500:
+        return f"{value / 1e6:,.1f}M"
+    if size >= 99_950:
+        return f"{value / 1e3:.0f}k"
+    if size >= 100 or value == int(value):
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}"
 
 
 def short(watermark: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -111,6 +112,7 @@ class Stack:
                 **self.servers.environment,
                 **self._environment,
                 "PYTHONUNBUFFERED": "1",
+                "COLUMNS": str(shutil.get_terminal_size().columns),  # alerts are shown in this terminal
                 "WATCHLINE_READY_FILE": str(ready),
             },
             stdout=self._alerts.writer if service is NOTIFIER else None,
