@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from watchline.schemas.limits import MAX_INTEGER, MAX_KEYS, MAX_NAME, MAX_TEXT
+from watchline.schemas.limits import MAX_INTEGER, MAX_KEYS, MAX_NAME, MAX_SECONDS, MAX_TEXT
 from watchline.sdk.harmless import warn_once
 
 MAX_NESTING = 12  # the record adds two levels, the decoder allows 16
@@ -48,7 +48,7 @@ def clean_name(what: str, value: object, limit: int = MAX_NAME) -> str | None:
     name = value.strip() if isinstance(value, str) else ""
     if 0 < len(name) <= limit and not FORBIDDEN_IN_NAME.search(name):
         return name
-    warn_once(f"name {what}", "%s %r must be a text of 1 to %d visible characters", what, value, limit)
+    warn_once(f"name {what}", "%s %.200r must be a text of 1 to %d visible characters", what, value, limit)
     return None
 
 
@@ -56,7 +56,7 @@ def clean_count(name: str, value: object) -> int | None:
     """A count of 0 to 2^63-1, else None with a warning."""
     number = clean_number(name, value)
     if number is None or number != int(number) or not 0 <= number <= MAX_INTEGER:
-        warn_once(f"count {name}", "%s=%r is no count of rows and is left out", name, value)
+        warn_once(f"count {name}", "%s=%.200r is no count of rows and is left out", name, value)
         return None
     return int(number)
 
@@ -69,16 +69,16 @@ def clean_number(name: str, value: object) -> float | int | None:
             return number
     except (TypeError, ValueError, OverflowError):
         pass
-    warn_once(f"number {name}", "%s=%r is no finite number and is left out", name, value)
+    warn_once(f"number {name}", "%s=%.200r is no finite number and is left out", name, value)
     return None
 
 
 def clean_seconds(name: str, value: object) -> float | None:
     """A positive number of seconds, else None with a warning."""
     number = clean_number(name, value)
-    if number is not None and number > 0:
+    if number is not None and 0 < number <= MAX_SECONDS:
         return float(number)
-    warn_once(f"seconds {name}", "%s=%r is no positive number of seconds and is left out", name, value)
+    warn_once(f"seconds {name}", "%s=%.200r is no positive number of seconds and is left out", name, value)
     return None
 
 
@@ -96,7 +96,10 @@ def clean_json(value: object, depth: int = MAX_NESTING) -> Any:
     """A JSON value: dates as ISO text, numbers that are not finite as null, the rest as text."""
     if depth > 0 and isinstance(value, Mapping):
         return {key: clean_json(item, depth - 1) for key, item in first_keys("metadata", value).items()}
-    if depth > 0 and isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
+    if depth > 0 and isinstance(value, set | frozenset):
+        # A set has another order in every process, and a declaration the same hash in all.
+        return sorted((clean_json(item, depth - 1) for item in value), key=repr)
+    if depth > 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [clean_json(item, depth - 1) for item in value]
     return clean_scalar(value)
 
@@ -131,7 +134,7 @@ def clean_time(name: str, value: object) -> str | None:
     except ValueError:
         moment = None
     if moment is None or moment.utcoffset() is None:
-        warn_once(f"time {name}", "%s=%r is no time with an offset and is left out", name, value)
+        warn_once(f"time {name}", "%s=%.200r is no time with an offset and is left out", name, value)
         return None
     return write_time(moment)
 
@@ -145,7 +148,7 @@ def first_keys(what: str, found: object) -> dict[str, Any]:
     """At most 64 entries of a mapping under usable keys; a warning says what is left out."""
     if not isinstance(found, Mapping):
         if found is not None:
-            warn_once(what, "%s is no mapping and is left out: %r", what, found)
+            warn_once(what, "%s is no mapping and is left out: %.200r", what, found)
         return {}
     kept = {key: value for raw, value in found.items() if (key := clean_text(raw, MAX_NAME))}
     if len(kept) > MAX_KEYS:

@@ -105,16 +105,33 @@ class Pipeline:
     watermark_kind: WatermarkKind | None = None
 
 
+DEFAULTS: dict[str, Any] = {
+    "active": True,
+    "tags": [],
+    "metadata": {},
+    "mutes": [],
+    "anomaly_rules": [],
+    "sources": [],
+    "targets": [],
+    "watermark_kind": "text",
+}
+
+
 def describe(pipeline: Pipeline) -> dict[str, Any]:
-    """The fields of `pipeline.declared`, `config_hash` included, nulls left out."""
-    content = {key: value for key, value in _content(pipeline).items() if value is not None}
-    return content | {"config_hash": hash_content(content)}
+    """The fields of `pipeline.declared`, `config_hash` included, without nulls and defaults."""
+    content = without_defaults(_content(pipeline), DEFAULTS)
+    return content | {"active": bool(pipeline.active), "config_hash": hash_content(content)}
 
 
 def hash_content(content: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical JSON: the same figure as `watchline.schemas.config_hash` of the decoded event."""
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def without_defaults(found: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What is neither null nor said by saying nothing, so that a default added later changes no hash."""
+    return {key: value for key, value in found.items() if value is not None and value != defaults.get(key)}
 
 
 def read_duration(name: str, value: object) -> float | None:
@@ -123,7 +140,7 @@ def read_duration(name: str, value: object) -> float | None:
     if seconds is not None and 0 < seconds <= MAX_SECONDS:
         return seconds
     if value is not None:
-        warn_once(f"{name} duration", "%s=%r is no duration such as 3600, '30m' or '24h' and is left out", name, value)
+        warn_once(f"{name} duration", "%s=%.200r is no duration such as 3600, '30m' or '24h' and is left out", name, value)
     return None
 
 
@@ -171,7 +188,7 @@ def _type_defaults(kind: PipelineType) -> dict[str, Any]:
         "timeliness": _limit("timeliness", "max_duration_seconds", kind.timeliness),
         "mutes": _mutes(kind.mutes),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return without_defaults(found, {"mutes": []})
 
 
 def _limit(name: str, key: str, value: object) -> dict[str, float] | None:
@@ -190,10 +207,11 @@ def _schedule(value: Schedule | str | None) -> dict[str, Any] | None:
         if len(schedule.cron.split()) != 5 or len(schedule.cron) > MAX_NAME:
             raise ValueError("a cron line has five fields")
     except Exception as error:  # noqa: BLE001 - zoneinfo raises by the kind of mistake; all mean no schedule
-        warn_once("schedule", "the schedule %r is left out: %s: %s", value, type(error).__name__, error)
+        warn_once("schedule", "the schedule %.200r is left out: %s: %s", value, type(error).__name__, error)
         return None
     grace = read_duration("grace", schedule.grace)
-    return {"cron": schedule.cron, "timezone": schedule.timezone, "grace_seconds": 300.0 if grace is None else grace}
+    found = {"cron": schedule.cron, "timezone": schedule.timezone, "grace_seconds": grace}
+    return without_defaults(found, {"timezone": "UTC", "grace_seconds": 300.0})
 
 
 def _mutes(mutes: object) -> list[dict[str, Any]]:
@@ -208,7 +226,7 @@ def _mute(value: Mute | str) -> dict[str, Any] | None:
     if mute.get("until") is not None and until is None:
         return None  # a mute without its end would never end
     found = {"check": mute["check"], "until": until, "reason": _optional_text(mute.get("reason"), 8192)}
-    return {key: value for key, value in found.items() if value is not None}
+    return without_defaults(found, {})
 
 
 RANGES: dict[str, tuple[float, float]] = {
@@ -226,11 +244,11 @@ def _rule(rule: AnomalyRule) -> dict[str, Any] | None:
     outside = [name for name, (low, high) in RANGES.items() if not _within(found[name], low, high)]
     strange = [name for name, options in CHOICES.items() if found[name] not in options]
     if metric is None or outside or strange:
-        warn_once(f"rule {metric}", "the anomaly rule %r is left out: see %s", rule, ", ".join(outside + strange))
+        warn_once(f"rule {metric}", "the anomaly rule %.200r is left out: see %s", rule, ", ".join(outside + strange))
         return None
     numbers = ("z_limit", "min_relative_change", "min_absolute_change", "min_value", "max_value")
     floats = {name: float(found[name]) for name in numbers if found[name] is not None}
-    return {key: value for key, value in found.items() if value is not None} | floats | {"metric": metric}
+    return without_defaults({**found, **floats, "metric": metric}, asdict(AnomalyRule("")))
 
 
 def _within(value: Any, low: float, high: float) -> bool:
@@ -244,7 +262,7 @@ def _dataset(place: Dataset | str) -> dict[str, Any] | None:
         "type": clean_name("dataset type", found["type"], 100),
         "group": clean_name("dataset group", found["group"], 100),
     }
-    return names if all(names.values()) else None
+    return without_defaults(names, asdict(Dataset(""))) if all(names.values()) else None
 
 
 def _fields(part: object) -> dict[str, Any]:
@@ -260,7 +278,7 @@ def _listed(name: str, values: object) -> list[Any]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return list(values)
     if values is not None:
-        warn_once(f"{name} list", "%s must be a list and is left out: %r", name, values)
+        warn_once(f"{name} list", "%s must be a list and is left out: %.200r", name, values)
     return []
 
 
@@ -275,5 +293,5 @@ def _optional_text(value: object, limit: int = MAX_NAME) -> str | None:
 def _choice(name: str, value: object, options: tuple[str, ...]) -> str | None:
     if value in options:
         return str(value)
-    warn_once(f"choice {name}", "%s=%r is none of %s and is left out", name, value, ", ".join(options))
+    warn_once(f"choice {name}", "%s=%.200r is none of %s and is left out", name, value, ", ".join(options))
     return None

@@ -13,12 +13,15 @@ R = TypeVar("R")
 
 log = logging.getLogger("watchline.sdk")
 _said: set[str] = set()
+MOST_WARNINGS = 200  # a job whose names come from its data must not fill its log, nor our memory
 
 
 def warn_once(topic: str, message: str, *facts: object) -> None:
     """Log a warning the first time in this process that `topic` is at issue, at debug level after that."""
-    level = logging.DEBUG if topic in _said else logging.WARNING
-    _said.add(topic)
+    is_new = topic not in _said and len(_said) < MOST_WARNINGS
+    level = logging.WARNING if is_new else logging.DEBUG
+    if is_new:
+        _said.add(topic)
     log.log(level, message, *facts)
 
 

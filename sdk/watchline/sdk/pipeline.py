@@ -35,7 +35,7 @@ class TrackedPipeline:
             found = describe(self.pipeline)
             if "pipeline" in found:
                 return found
-        warn_once("unusable pipeline", "a pipeline without a usable name is not reported: %r", self.pipeline)
+        warn_once("unusable pipeline", "a pipeline without a usable name is not reported: %.200r", self.pipeline)
         return {}
 
     @property
@@ -134,5 +134,5 @@ def read_options(options: Mapping[str, Any]) -> RunOptions:
     """The options of a run; unknown ones are logged and ignored, as a typing error must not stop the job."""
     known = {name: value for name, value in options.items() if name in RunOptions.__slots__}
     for name in options.keys() - known.keys():
-        warn_once(f"run option {name}", "a run has no option %r; it has %s", name, ", ".join(RunOptions.__slots__))
+        warn_once(f"run option {name}", "a run has no option %.200r; it has %s", name, ", ".join(RunOptions.__slots__))
     return RunOptions(**known)

@@ -40,6 +40,8 @@ class Process:
             atexit.register(self.finish)
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=self._after_fork)
+            if is_worker():
+                _finish_with_worker(self)
         if handle_sigterm:
             self._handle_sigterm()
 
@@ -68,7 +70,7 @@ class Process:
             if renew is not None:
                 renew()
         if "multiprocessing.util" in sys.modules:
-            # A forked worker leaves by os._exit, which runs no atexit; its own finalisers are cleared after this hook.
+            # Whoever forks a worker clears its finalisers after this hook.
             sys.modules["multiprocessing.util"].register_after_fork(self, _finish_with_worker)
 
     def _handle_sigterm(self) -> None:
@@ -88,7 +90,14 @@ class Process:
         os.kill(os.getpid(), signum)
 
 
+def is_worker() -> bool:
+    """Whether multiprocessing started this process."""
+    module = sys.modules.get("multiprocessing.process")
+    return module is not None and module.parent_process() is not None
+
+
 def _finish_with_worker(process: Any) -> None:
+    """A worker may leave by os._exit, which runs finalisers of multiprocessing but no atexit."""
     util = sys.modules["multiprocessing.util"]
     util.Finalize(None, process.finish, exitpriority=-100)
 

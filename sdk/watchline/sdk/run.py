@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Status = Literal["succeeded", "failed", "aborted", "unknown"]
 STATUSES = ("succeeded", "failed", "aborted", "unknown")
+MAX_ATTEMPT = 2**31 - 1
 COUNTS = ("inserts", "updates", "deletes", "total_rows")
 CURRENT: ContextVar[Run | None] = ContextVar("watchline_run", default=None)
 
@@ -133,7 +134,7 @@ class Run:
         """
         given = {"inserts": inserts, "updates": updates, "deletes": deletes, "total_rows": total_rows}
         for name in other:
-            warn_once(f"add {name}", "run.add knows %s, not %r", ", ".join(COUNTS), name)
+            warn_once(f"add {name}", "run.add knows %s, not %.200r", ", ".join(COUNTS), name)
         if not self._is_ours():
             return
         with self._lock:
@@ -149,7 +150,7 @@ class Run:
         if number is None or key is None or not key.isprintable() or not self._is_ours():
             return
         if len(self._metrics) >= MAX_KEYS and key not in self._metrics:
-            warn_once("metrics", "a run has at most %d metrics, %r is left out", MAX_KEYS, key)
+            warn_once("metrics", "a run has at most %d metrics, %.200r is left out", MAX_KEYS, key)
             return
         self._metrics[key] = float(number)
 
@@ -183,8 +184,11 @@ class Run:
     def begin(self) -> Self:
         """Report the start. `with` does it by itself."""
         with harmless("starting a run"):
-            if not self.skip and self._began is None:
-                self._begin()
+            if self._began is None:
+                self._started_at, self._began = datetime.now(UTC), time.monotonic()
+                self.pipeline.declare(at=self._started_at)
+                if not self.skip:
+                    self._begin()
         return self
 
     def end(self, status: Status = "succeeded", error: object | None = None) -> None:
@@ -246,14 +250,12 @@ class Run:
             self._counts[name] = min(self._counts.get(name, 0) + count, MAX_INTEGER)
 
     def _begin(self) -> None:
-        self._started_at, self._began = datetime.now(UTC), time.monotonic()
-        self.pipeline.declare(at=self._started_at)
         options = self._options
         parent = options.parent_run_id or os.environ.get("WATCHLINE_RUN_ID")
         fields = {
             "run_id": str(self.id),
             "parent_run_id": read_id(parent),
-            "attempt": clean_count("attempt", options.attempt) or 1,
+            "attempt": min(clean_count("attempt", options.attempt) or 1, MAX_ATTEMPT),
             "watermark": None if options.watermark is None else clean_watermark(options.watermark),
             "next_watermark": None if options.next_watermark is None else clean_watermark(options.next_watermark),
             "heartbeat_seconds": self.heartbeat_seconds,
@@ -306,7 +308,7 @@ def read_id(value: UUID | str | None) -> str | None:
     try:
         return str(value if isinstance(value, UUID) else UUID(str(value)))
     except ValueError:
-        warn_once("run id", "%r is no run id and is left out", value)
+        warn_once("run id", "%.200r is no run id and is left out", value)
         return None
 
 

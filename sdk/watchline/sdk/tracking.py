@@ -165,6 +165,7 @@ def is_skipped(pipeline: TrackedPipeline, function: Callable[..., Any]) -> bool:
     """Whether the pipeline is inactive, so that the function is not called and gives None (or yields nothing)."""
     if pipeline.active:
         return False
+    pipeline.declare()  # so that its silence is known to be meant
     name = getattr(function, "__qualname__", repr(function))
     log.warning("pipeline %s is inactive: %s is not called", pipeline.name, name)
     return True
