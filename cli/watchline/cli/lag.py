@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+import asyncpg
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from watchline.cli.reach import kafka_admin
 from watchline.schemas.connection import KafkaConnection
 
 IDLE_MS = 300
+STORED = """
+    select topic, partition, next_offset from public.sink_offsets
+    where next_offset is not null and log_epoch = $1
+"""
 
 
 async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[TopicPartition, int]:
@@ -43,6 +49,12 @@ async def committed_offsets(
     async with kafka_admin(kafka) as admin:
         found = await admin.list_consumer_group_offsets(group, partitions=list(places))
     return {place: metadata.offset for place, metadata in found.items() if metadata.offset >= 0}
+
+
+async def stored_offsets(connection: asyncpg.Connection[Any], epoch: int) -> dict[TopicPartition, int]:
+    """Up to where the sink has stored each partition of log `epoch`."""
+    rows = await connection.fetch(STORED, epoch)
+    return {TopicPartition(row["topic"], row["partition"]): row["next_offset"] for row in rows}
 
 
 def lag(ends: Mapping[TopicPartition, int], reached: Mapping[TopicPartition, int]) -> int:

@@ -33,7 +33,7 @@ async def test_a_run_that_is_not_in_postgres_fails_the_demo(database: str) -> No
     connection = await asyncpg.connect(database)
 
     try:
-        with pytest.raises(WatchlineError, match="0 runs succeeded instead of 2"):
+        with pytest.raises(WatchlineError, match="0 runs failed instead of 2"):
             await verify_totals(connection, history, [run.pipeline for run in history])
     finally:
         await connection.close()

@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import asyncpg
-from aiokafka import TopicPartition
 
-from watchline.cli.lag import committed_offsets, end_offsets, lag
+from watchline.cli.lag import committed_offsets, end_offsets, lag, stored_offsets
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Unavailable
 from watchline.schemas.topics import Topics
@@ -19,10 +18,6 @@ POLL_SECONDS = 0.25
 PATIENCE_SECONDS = 90.0
 ENDED = "select count(*) from runs where pipeline = any($1) and status <> 'running'"
 DECLARED = "select count(*) from pipelines where pipeline = any($1) and declared_at is not null"
-WRITTEN = """
-    select topic, partition, next_offset from sink_offsets
-    where next_offset is not null and log_epoch = (select max(log_epoch) from sink_offsets)
-"""
 
 
 class Arrival:
@@ -42,11 +37,6 @@ class Arrival:
     async def ended(self) -> int:
         """How many ended runs are stored."""
         return int(await self._connection.fetchval(ENDED, self._pipelines))
-
-    async def written(self) -> dict[TopicPartition, int]:
-        """Up to where the sink has stored each partition."""
-        rows = await self._connection.fetch(WRITTEN)
-        return {TopicPartition(row["topic"], row["partition"]): row["next_offset"] for row in rows}
 
     async def until(
         self,
@@ -71,7 +61,7 @@ class Arrival:
                     hint="`watchline doctor` shows which part is behind; see its log",
                 )
 
-    async def until_caught_up(self, kafka: KafkaConnection, topics: Topics) -> None:
+    async def until_caught_up(self, kafka: KafkaConnection, topics: Topics, epoch: int) -> None:
         """Return once the streams have committed all that was sent, and the sink all that they published."""
         sources = await end_offsets(kafka, topics.sources)
 
@@ -82,6 +72,6 @@ class Arrival:
         outputs = await end_offsets(kafka, topics.outputs)
 
         async def left_to_store() -> int:
-            return lag(outputs, await self.written())
+            return lag(outputs, await stored_offsets(self._connection, epoch))
 
         await self.until(left_to_store, 0, "records that the sink has yet to store")

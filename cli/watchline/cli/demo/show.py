@@ -36,7 +36,7 @@ async def show(stack: Stack, history: Sequence[CiRun], *, kept: bool) -> None:
         arrival = Arrival(connection, pipelines, stack.check)
         began = time.monotonic()
         await _replay(producer, arrival, history, pipelines)
-        await arrival.until_caught_up(stack.servers.kafka, read_topics())
+        await arrival.until_caught_up(stack.servers.kafka, read_topics(), stack.servers.epoch)
         took = time.monotonic() - began
         await findings.verify_totals(connection, history, pipelines)
         err.print(f"All {len(history):,} runs are in Postgres, each once, with the totals of the file: {took:.0f} s")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from watchline.cli.console import StartReport, err
+from watchline.cli.dev.ports import require_free
 from watchline.cli.dev.servers import EmbeddedServers
 from watchline.cli.dev.stack import Stack
 from watchline.cli.dev.stopping import stopped_by_signal
@@ -46,6 +47,8 @@ def dev(data_dir: Path, kafka_port: int | None, postgres_port: int | None) -> No
     Example:
       watchline dev --data-dir /var/tmp/watchline --kafka-port 9092
     """
+    require_free(kafka_port, "--kafka-port")
+    require_free(postgres_port, "--postgres-port")
     directory = data_dir.resolve()
     configure_command_logs()
     report = StartReport(err)

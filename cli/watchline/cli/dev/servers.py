@@ -14,8 +14,9 @@ from watchline.cli.dev.epoch import next_epoch
 from watchline.cli.local.broker import EmbeddedBroker
 from watchline.cli.local.child import Child
 from watchline.cli.local.postgres import NEWEST, USER, EmbeddedPostgres, programs
-from watchline.cli.settings import read_dsn, read_kafka
+from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.schemas.connection import KafkaConnection
+from watchline.streams.settings import StreamsSettings
 
 DATABASE = "watchline"
 # The embedded broker lets a group's first member wait for half of these.
@@ -38,6 +39,10 @@ class Servers(Protocol):
     @property
     def first_dsn(self) -> str | None:
         """A database to create the one of `dsn` from; None when that one has to exist already."""
+
+    @property
+    def epoch(self) -> int:
+        """Which log this is, see WATCHLINE_LOG_EPOCH."""
 
     @property
     def psql(self) -> str:
@@ -71,7 +76,7 @@ class EmbeddedServers:
         self.postgres = EmbeddedPostgres(directory / "postgres", port=postgres_port)
         self._announce = announce
         self._exits = ExitStack()
-        self._epoch = 0
+        self.epoch = 0
 
     @property
     def kafka(self) -> KafkaConnection:
@@ -98,7 +103,7 @@ class EmbeddedServers:
             "WATCHLINE_KAFKA_BOOTSTRAP_SERVERS": self.broker.address,
             "WATCHLINE_KAFKA_SECURITY_PROTOCOL": "PLAINTEXT",
             "WATCHLINE_POSTGRES_DSN": self.dsn,
-            "WATCHLINE_LOG_EPOCH": str(self._epoch),
+            "WATCHLINE_LOG_EPOCH": str(self.epoch),
             **QUICK_JOIN,
         }
 
@@ -110,7 +115,7 @@ class EmbeddedServers:
         with ExitStack() as exits:
             self._announce("Postgres")
             exits.enter_context(self.postgres)
-            self._epoch = next_epoch(self.directory / "log_epoch")  # ours alone, now that Postgres is
+            self.epoch = next_epoch(self.directory / "log_epoch")  # ours alone, now that Postgres is
             self._announce("Kafka broker (in memory)")
             exits.enter_context(self.broker)
             self._exits = exits.pop_all()
@@ -131,6 +136,7 @@ class ForeignServers:
     def __init__(self) -> None:
         self.kafka = read_kafka()
         self.dsn = read_dsn()
+        self.epoch = read_settings(StreamsSettings).log_epoch
 
     def __enter__(self) -> Self:
         return self

@@ -103,11 +103,13 @@ class Stack:
 
     def _start(self, service: Service, exits: ExitStack) -> None:
         ready = self._ready_file(service)
-        ready.unlink(missing_ok=True)
+        log = self.logs / f"{service.command}.log"
+        for old in (ready, log):
+            old.unlink(missing_ok=True)
         child = Child(
             f"the {service.title}",
             [sys.executable, "-m", "watchline.cli", service.command],
-            log=self.logs / f"{service.command}.log",
+            log=log,
             environment={
                 **self.servers.environment,
                 **self._environment,

@@ -12,10 +12,11 @@ from rich.text import Text
 from watchline.cli.console import out
 from watchline.cli.doctor.check import Check, failure, judge_lag, judge_slack
 from watchline.cli.doctor.kafka import check_kafka
-from watchline.cli.doctor.postgres import check_postgres, read_positions
+from watchline.cli.doctor.postgres import check_postgres
 from watchline.cli.failures import say_hint
-from watchline.cli.lag import end_offsets, lag
+from watchline.cli.lag import end_offsets, lag, stored_offsets
 from watchline.cli.logs import configure_command_logs
+from watchline.cli.reach import postgres
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.sink.settings import SinkSettings
@@ -86,7 +87,8 @@ def _settings_checks() -> list[Check]:
 
 
 async def _sink_check(settings: StreamsSettings) -> Check:
-    reached = await read_positions(read_dsn(), settings.log_epoch)
+    async with postgres(read_dsn()) as connection:
+        reached = await stored_offsets(connection, settings.log_epoch)
     if not reached:
         return judge_lag("sink", None)
     return judge_lag("sink", lag(await end_offsets(settings.kafka, settings.topics.outputs), reached))

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
-from aiokafka import TopicPartition
 from alembic.script import ScriptDirectory
 
 from watchline.cli.doctor.check import (
@@ -35,10 +34,6 @@ ALERTS = """
     select count(*) filter (where state = 'pending') as pending, count(*) filter (where state = 'failed') as failed
     from public.alert_outbox
 """
-POSITIONS = """
-    select topic, partition, next_offset from public.sink_offsets
-    where next_offset is not null and log_epoch = $1
-"""
 
 
 async def check_postgres(dsn: str) -> AsyncIterator[Check]:
@@ -61,13 +56,6 @@ async def check_postgres(dsn: str) -> AsyncIterator[Check]:
         yield failure("Postgres", error)
     except asyncpg.PostgresError as error:
         yield Check("Postgres", "fail", str(error))
-
-
-async def read_positions(dsn: str, epoch: int) -> dict[TopicPartition, int]:
-    """Up to where the sink has stored each partition of log `epoch`."""
-    async with postgres(dsn) as connection:
-        rows = await connection.fetch(POSITIONS, epoch)
-    return {TopicPartition(row["topic"], row["partition"]): row["next_offset"] for row in rows}
 
 
 async def _skew(connection: asyncpg.Connection[Any]) -> float:
