@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -65,10 +66,12 @@ def test_an_opened_incident_says_what_where_since_when_and_whose() -> None:
 
 
 def test_the_plain_text_says_the_same_as_the_blocks() -> None:
-    assert render(message(incident()))["text"].splitlines() == [
+    opened = incident(incident_id=UUID("3e954c53-0000-4000-8000-000000000000"))
+
+    assert render(message(opened))["text"].splitlines() == [
         "🔴 orders_daily: inserts below the expected range",
         "inserts 12, expected 950 to 1,310 (z -9.1, 212 runs)",
-        f"pipeline orders_daily, run {RUN}, since 2026-11-30 12:00:00 UTC, owner sales",
+        f"pipeline orders_daily, run {RUN}, since 2026-11-30 12:00:00 UTC, owner sales, incident 3e954c53, change 1",
     ]
 
 
@@ -209,3 +212,26 @@ def test_no_message_exceeds_the_limits_of_slack(count: int) -> None:
     assert all(len(each["text"]) <= 2_000 for each in elements(payload))
     assert all(len(block.get("fields", [])) <= 10 for block in payload["blocks"])
     assert len(json.dumps(payload, ensure_ascii=False)) < 12_000
+
+
+@given(
+    st.builds(
+        IncidentFact,
+        name=st.text(),
+        value=st.none() | st.floats() | st.text(),
+        expected=st.none() | st.floats(),
+        lower=st.none() | st.floats(),
+        upper=st.none() | st.floats(),
+        limit=st.none() | st.floats(),
+        score=st.none() | st.floats(),
+        baseline_runs=st.none() | st.integers(),
+        unit=st.sampled_from(["rows", "seconds", "rows_per_second", "text", "number"]),
+        note=st.none() | st.text(),
+    ),
+    st.text(),
+)
+def test_every_fact_and_name_can_be_told(fact: IncidentFact, name: str) -> None:
+    payload = render(message(incident(facts=(fact,), pipeline=name, title=name, owner=name)))
+
+    json.dumps(payload).encode("ascii")
+    assert all(each["text"].strip() for each in elements(payload))

@@ -61,6 +61,24 @@ async def test_two_notifiers_send_each_alert_once(
     assert await connection.fetchval("select count(*) from alert_deliveries") == 40
 
 
+async def test_a_group_in_flight_is_left_to_its_notifier(
+    connection: asyncpg.Connection, slack: FakeSlack, start: Start
+) -> None:
+    opened = incident()
+    await enqueue(connection, opened)
+    slack.answers.append(HANG)
+    await start(request_timeout_seconds=3.0)
+    await slack.wait_for(1)
+
+    end = await enqueue(connection, resolved(opened, after(hours=1)))
+    await start()
+    await reach(connection, await enqueue(connection, incident(pipeline="stock")), "state = 'sent'")
+    await reach(connection, await enqueue(connection, incident(pipeline="stock")), "state = 'sent'")
+
+    assert ["orders_daily" in each.text for each in slack.requests] == [True, False, False]
+    assert await connection.fetchval("select claimed_by is null from alert_outbox where alert_id = $1", end)
+
+
 async def test_a_notifier_killed_after_the_request_loses_no_alert(
     connection: asyncpg.Connection, slack: FakeSlack, settings: NotifierSettings, start: Start
 ) -> None:

@@ -40,7 +40,7 @@ def _without_blocks(stories: Sequence[Story]) -> dict[str, Any]:
     for story in stories[:SHOWN]:
         lines += [f"{MARKS[story.mark]} {story.headline}"] if len(stories) > 1 else []
         lines += story.facts[:FACTS_SHOWN]
-        lines.append(", ".join(f"{label.lower()} {value}" for label, value in story.details))
+        lines.append(", ".join([*(f"{label.lower()} {value}" for label, value in story.details), story.reference]))
     lines += _more(stories)
     text = fit("\n".join(lines), MAX_FALLBACK)
     return {"text": text, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
@@ -115,7 +115,8 @@ def _context(text: str) -> dict[str, Any]:
 
 
 def _plain(text: str, limit: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": fit(text, limit), "emoji": False}
+    shown = fit(text, limit)
+    return {"type": "plain_text", "text": shown if shown.strip() else "-", "emoji": False}  # Slack refuses a blank
 
 
 def _label(word: str) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def number(value: float) -> str:
 
 def duration(seconds: float) -> str:
     """The two largest units: `450 ms`, `42 s`, `3 min 5 s`, `5 h 12 min`, `3 d 4 h`."""
+    if not math.isfinite(seconds):
+        return f"{seconds} s"
     if seconds < 0:
         return f"-{duration(-seconds)}"
     if 0 < seconds < 0.9995:
