@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,11 @@ class Services:
     environment: dict[str, str]
     running: list[Child] = field(default_factory=list)
     started: int = 0
+
+    @property
+    def job_environment(self) -> dict[str, str]:
+        """What a job needs to report to this Watchline."""
+        return {**os.environ, **self.environment}
 
     def start(self, command: str, **more: str) -> Child:
         """Start `watchline <command>` and return when it is ready."""

@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 import structlog
-from faust.types import EventT, StreamT
+from faust.types import EventT, StreamT, TopicT
 
 from watchline.streams.folders import DeclarationsFolder, RunsFolder, WatermarksFolder, keys_of
+from watchline.streams.precedence import Precedence
 from watchline.streams.pulses import encode_pulse
 from watchline.streams.runs.desk import Rhythm, Tables
 from watchline.streams.settings import StreamsSettings
-from watchline.streams.shell import Folder, Shell
+from watchline.streams.shell import Shell
 from watchline.streams.transport import BatchStream, StateTable, StreamsApp, make_app, send_all
 
 log = structlog.get_logger()
@@ -44,9 +45,30 @@ def build_application(settings: StreamsSettings) -> StreamsApp:
         rhythm,
     )
     declarations_folder = DeclarationsFolder(declarations, epoch=settings.log_epoch, wake=runs_folder.wake)
-    _add_agent(app, settings, topics.pipelines, declarations, declarations_folder)
-    _add_agent(app, settings, topics.runs, runs, runs_folder)
-    _add_agent(app, settings, topics.watermarks, watermarks, WatermarksFolder(watermarks, epoch=settings.log_epoch))
+    watermarks_folder = WatermarksFolder(watermarks, epoch=settings.log_epoch)
+    declared = Precedence()
+
+    @app.agent(_source(app, topics.pipelines), name=topics.pipelines)
+    async def absorb_declarations(stream: StreamT[bytes]) -> None:
+        shell = Shell(app, settings, topics.pipelines, declarations, declarations_folder)
+        declared.watch(cast(Any, stream.channel).queue)
+        async for events in _batches(stream, settings.batch_size):
+            with declared.working():
+                await shell.absorb(events)
+
+    @app.agent(_source(app, topics.runs), name=topics.runs)
+    async def absorb_runs(stream: StreamT[bytes]) -> None:
+        shell = Shell(app, settings, topics.runs, runs, runs_folder)
+        async for events in _batches(stream, settings.batch_size):
+            await declared.wait()
+            await shell.absorb(events)
+
+    @app.agent(_source(app, topics.watermarks), name=topics.watermarks)
+    async def absorb_watermarks(stream: StreamT[bytes]) -> None:
+        shell = Shell(app, settings, topics.watermarks, watermarks, watermarks_folder)
+        async for events in _batches(stream, settings.batch_size):
+            await shell.absorb(events)
+
     _forget_what_moved(app, runs, declarations, runs_folder, declarations_folder)
     _pulse(app, settings, runs)
     return app
@@ -57,14 +79,8 @@ def _table(app: StreamsApp, settings: StreamsSettings, name: str) -> StateTable:
     return cast(StateTable, table)
 
 
-def _add_agent(app: StreamsApp, settings: StreamsSettings, topic: str, table: StateTable, folder: Folder) -> None:
-    shell = Shell(app, settings, topic, table, folder)
-    source = app.topic(topic, key_type=bytes, value_type=bytes, value_serializer="raw")
-
-    @app.agent(source, name=topic)
-    async def absorb(stream: StreamT[bytes]) -> None:
-        async for events in _batches(stream, settings.batch_size):
-            await shell.absorb(events)
+def _source(app: StreamsApp, topic: str) -> TopicT:
+    return app.topic(topic, key_type=bytes, value_type=bytes, value_serializer="raw")
 
 
 def _batches(stream: StreamT[bytes], size: int) -> AsyncIterator[Sequence[EventT[Any]]]:

@@ -25,30 +25,31 @@ def judge(baseline: Baseline, rule: Rule, at: float, value: float, *, learn: boo
     *at* is in epoch seconds shifted by the UTC offset of the pipeline's zone. A run older than the newest
     learnt one is judged, not learnt, and so is any run with *learn* false. A value that isn't finite is not judged.
     """
-    runs = baseline.runs
+    runs, used = baseline.runs, baseline.seasons
     warming_up = runs < rule.min_runs
     if not isfinite(value):
         return Verdict(rule, value, None, None, False, warming_up, runs)
+    static = _static(rule, value)
     y = to_scale(value, rule.kind, rule.scale)
     if not runs:
         if learn:
             learning.begin(baseline, at, y, value)
-        return Verdict(rule, value, None, _static(rule, value), False, warming_up, runs)
+        return Verdict(rule, value, None, static, False, warming_up, runs)
 
-    used = baseline.seasons
     where = locate(baseline, rule, at)
     scored = score(baseline, rule, y, where)
     streak = 1.0 if value else zeros.streak_with_zero(baseline)
     common = not value and zeros.is_common(baseline, streak)
-    change = abs(value - scored.expected)
-    small = warming_up or common or change < least_change(rule, scored.expected)
+    small = warming_up or common or abs(value - scored.expected) < least_change(rule, scored.expected)
     reason: Reason | None = None
     if not small and abs(scored.z) > rule.z_limit:
         reason = "point" if value else "zero"
     shifted, token = False, b""
     if learn and at >= baseline.last_at:
         if not common:
-            scored, reason, shifted, token = _follow(baseline, rule, where, scored, reason=reason, small=small)
+            scored, reason, shifted, token = _follow(
+                baseline, rule, where, scored, reason=reason, small=small, answerable=static is not None
+            )
         elif baseline.has_former:
             shift.grow_older(baseline)
         baseline.last_at = at
@@ -56,14 +57,24 @@ def judge(baseline: Baseline, rule: Rule, at: float, value: float, *, learn: boo
         zeros.count(baseline, not value)
     if reason and rule.direction != "both" and (rule.direction == "high") == (scored.residual < 0.0):
         reason = None
-    reason = _static(rule, value) or reason
+    reason = static or reason
     return Verdict(rule, value, scored, reason, shifted, warming_up, runs, season.NAMES[used], token if reason else b"")
 
 
 def _follow(
-    baseline: Baseline, rule: Rule, where: Place, scored: Score, *, reason: Reason | None, small: bool
+    baseline: Baseline,
+    rule: Rule,
+    where: Place,
+    scored: Score,
+    *,
+    reason: Reason | None,
+    small: bool,
+    answerable: bool,
 ) -> tuple[Score, Reason | None, bool, bytes]:
-    """Adopt the level that this run brings to light, or learn the run: score, reason, shifted and token."""
+    """Adopt the level that this run brings to light, or learn the run: score, reason, shifted and token.
+
+    *small* runs are no news; an *answerable* run leaves a token even without a reason of its own.
+    """
     move, settled, far = 0.0, False, False
     if baseline.runs >= rule.min_runs and shift.accumulate(baseline, scored.z, scored.residual):
         move, settled = shift.move(baseline)
@@ -80,7 +91,8 @@ def _follow(
     if settled:
         shift.rebase(baseline, move)
         return scored, reason, far, b""
-    return scored, reason, False, learning.learn(baseline, rule, where, scored, reason is not None)
+    answerable = answerable or reason is not None
+    return scored, reason, False, learning.learn(baseline, rule, where, scored, answerable)
 
 
 def _static(rule: Rule, value: float) -> Reason | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from time import monotonic
 from typing import Any
 
 from faust.transport.consumer import Consumer
@@ -12,9 +13,10 @@ from faust.types.transports import TPorTopicSet
 from faust.types.tuples import Message
 from mode.utils.futures import notify
 
-# A batch in hand when a rebalance begins is given this long to end; after that its events are read again.
+# A batch in hand when a rebalance begins is given this long to end at most.
 SETTLE_SECONDS = 30.0
 DOOR_SECONDS = 1.0
+COMMIT_SECONDS = 10.0
 
 
 class SafeOffsets(Consumer):
@@ -32,10 +34,12 @@ class SafeOffsets(Consumer):
     """
 
     finished: dict[TP, int]  # the next offset to commit, per partition
+    moving: bool  # from the end of the settling to the next assignment: nothing is ours, nothing is finished
     door: asyncio.Lock  # held while records are fetched and handed on: whoever moves positions waits at it
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.finished = {}
+        self.moving = True
         self.door = asyncio.Lock()
         super().__init__(*args, **kwargs)
 
@@ -48,12 +52,11 @@ class SafeOffsets(Consumer):
         return marker
 
     def finish(self, events: Sequence[EventT[Any]], marker: Message) -> None:
-        """The batch is done: its offsets may be committed, if the partitions are still ours."""
+        """The batch has ended: its offsets may be committed, if the partitions are still ours."""
         marker.acked = True
         self.unacked.discard(marker)
-        if events[0].message.generation_id == self.app.consumer_generation_id:
+        if not self.moving and events[0].message.generation_id == self.app.consumer_generation_id:
             self.finished.update({event.message.tp: event.message.offset + 1 for event in events})
-            self._n_acked += len(events)
         for message in self.shared(events):
             self.finished.pop(message.tp, None)
             message.ack(self)
@@ -66,24 +69,43 @@ class SafeOffsets(Consumer):
         return [event.message for event in events if event.message.tp in several] if several else []
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
-        """Settle first, then let Faust forget the partitions."""
+        """Settle first, then let Faust forget the partitions.
+
+        Until then they are ours, and a batch in hand may write; after it a batch that did not end is nobody's,
+        and its events are read again by whoever gets the partitions.
+        """
         if revoked and not self.app.should_stop:
-            try:
-                await asyncio.wait_for(self.settle(), SETTLE_SECONDS)
-            except TimeoutError:
-                self.log.error("a batch did not end within %s s; its events will be read again", SETTLE_SECONDS)
+            await self.settle()
+        self.moving = True
         await super().on_partitions_revoked(revoked)
         for tp in revoked:
             self.finished.pop(tp, None)
 
+    def patience(self) -> float:
+        """How long a rebalance may wait for us (s), well before the group goes on without us."""
+        return min(SETTLE_SECONDS, float(self.app.conf.broker_rebalance_timeout) / 2)
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """What is assigned is ours."""
+        self.moving = False
+        await super().on_partitions_assigned(assigned, generation_id)
+
     async def settle(self) -> None:
         """Stop the flow, empty the queues, wait for batches in hand and commit them."""
+        deadline = monotonic() + self.patience()
         self.stop_flow()
         self.app.flow_control.suspend()
         self.app.flow_control.clear()
         await self.wait_at_door()
         self.app.flow_control.clear()
-        await self.wait_empty()
+        while self._unacked_messages and monotonic() < deadline:
+            await self._wait_for_ack(timeout=1)
+        if self._unacked_messages:
+            self.log.error("a batch in hand did not end in time: its events will be read again")
+        try:
+            await asyncio.wait_for(self.commit(), COMMIT_SECONDS)
+        except TimeoutError:
+            self.log.error("the commit was not answered in time: finished events will be read again")
 
     async def wait_at_door(self) -> None:
         """Wait until no fetch is under way.

@@ -9,6 +9,7 @@ from typing import Any, cast
 from faust.tables.table import Table
 from faust.types import TP, EventT
 
+from watchline.streams.transport.offsets import SafeOffsets
 from watchline.streams.transport.producer import SentBatch, raw_producer
 
 Rows = Mapping[bytes, bytes | None]
@@ -49,7 +50,7 @@ class StateTable(Table[bytes, bytes]):
         recovery = self.app.tables.recovery  # type: ignore[attr-defined]  # not in the abstract TableManagerT
         tp = TP(self.changelog_topic_name, partition)
         seen = recovery.active_offsets.get(tp)
-        if tp in recovery.active_tps and not self.app.rebalancing and (seen is None or seen < offset):
+        if partition in self.owned() and tp in recovery.active_tps and (seen is None or seen < offset):
             recovery.active_offsets[tp] = offset
 
     def _keep(self, partition: int, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
@@ -73,8 +74,11 @@ class StateTable(Table[bytes, bytes]):
             self._keep(message.partition, ((cast(bytes, message.key), message.value),))
 
     def owned(self) -> frozenset[int]:
-        """Partitions whose rows are ours now, none while they are moved; to be asked right before a write."""
-        if self.app.rebalancing:
+        """Partitions whose rows are ours, to be asked right before a write.
+
+        A rebalance takes them away once batches in hand have ended, or have been given up.
+        """
+        if cast(SafeOffsets, self.app.consumer).moving:
             return frozenset()
         topic = self.changelog_topic_name
         return frozenset(tp.partition for tp in self.app.assignor.assigned_actives() if tp.topic == topic)
