@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from faust.types import TP, ConsumerMessage
 
-from streams.transport.memory import MemoryBroker, source, until  # noqa: TID251 - the folder of these tests
+from streams.transport.memory import MemoryBroker, source, table, until  # noqa: TID251 - the folder of these tests
 
 EVENTS = TP("events", 0)
 
@@ -77,11 +77,36 @@ async def test_what_was_held_back_is_committed_once_the_message_in_hand_is_done(
     assert consumer._new_offset(EVENTS) == 3
 
 
+async def test_a_batch_given_up_in_a_rebalance_is_read_again(
+    memory: MemoryBroker, make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("watchline.streams.transport.offsets.SETTLE_SECONDS", 0.3)
+    seen: list[int] = []
+    app = make(commit_interval=600.0)
+    rows = table(app)
+
+    @app.agent(source(app))  # type: ignore[untyped-decorator]  # Faust types it as Any
+    async def give_up_when_lost(stream: Any) -> None:
+        async for events in stream.take_events(10):
+            seen.append(events[0].message.offset)
+            if len(seen) == 1:
+                await until(lambda: not rows.owned())
+
+    memory.append("events", 0, b"k", b"v")
+    await app.start()
+    await until(lambda: len(seen) == 1)
+    await memory.rebalance("watched")
+    await until(lambda: len(seen) == 2)
+
+    assert seen == [0, 0]
+
+
 async def test_a_batch_that_ends_after_its_generation_commits_nothing(make: Callable[..., Any]) -> None:
     app = make()
     message = ConsumerMessage("events", 0, 7, 0.0, 0, None, None, b"", None, tp=EVENTS, generation_id=1)
     event = app.create_event(b"k", b"v", None, message)
     app.consumer_generation_id = 1
+    app.consumer.moving = False
     marker = app.consumer.begin([event])
 
     app.consumer_generation_id = 2
@@ -101,15 +126,17 @@ async def test_a_rebalance_waits_for_the_batch_in_hand(memory: MemoryBroker, mak
             started.set()
             await may_end.wait()
 
+    rows = table(app)
     memory.append("events", 0, b"k", b"v")
     await app.start()
     await started.wait()
 
     moving = asyncio.create_task(memory.rebalance("watched"))
     await until(lambda: app.rebalancing)
-    waited = not moving.done()
+    waited, ours = not moving.done(), rows.owned()
     may_end.set()
     await moving
 
     assert waited
+    assert ours == {0, 1, 2, 3}
     assert memory.group("watched").committed[EVENTS] == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from faust.types import ConsumerMessage
 
-from streams.transport.memory import MemoryBroker, table  # noqa: TID251 - the folder of these tests
+from streams.transport.memory import MemoryBroker, table, until  # noqa: TID251 - the folder of these tests
 
 CHANGELOG = "watched-rows-changelog"
 
@@ -74,13 +74,26 @@ async def test_rows_of_a_lost_partition_are_purged(memory: MemoryBroker, make: C
     assert list(rows.rows()) == [(1, b"kept", b"2")]
 
 
-async def test_nothing_is_owned_while_partitions_are_moved(make: Callable[..., Any]) -> None:
+async def test_partitions_are_owned_from_their_assignment_to_the_end_of_the_settling(
+    memory: MemoryBroker, make: Callable[..., Any]
+) -> None:
+    owned: dict[str, frozenset[int]] = {}
     app = make()
     rows = table(app)
+    owned["before"] = rows.owned()
     await app.start()
-    at_rest = rows.owned()
 
-    app.rebalancing = True
+    @app.on_partitions_revoked.connect(weak=False)  # type: ignore[untyped-decorator]  # Faust types it as Any
+    async def revoked(*args: Any, **kwargs: Any) -> None:
+        owned["between"] = rows.owned()
 
-    assert at_rest == {0, 1, 2, 3}
-    assert rows.owned() == frozenset()
+    @app.on_rebalance_complete.connect(weak=False)  # type: ignore[untyped-decorator]  # Faust types it as Any
+    async def complete(*args: Any, **kwargs: Any) -> None:
+        owned["recovered"] = rows.owned()
+
+    owned["at rest"] = rows.owned()
+    await memory.rebalance("watched")
+    await until(lambda: not app.rebalancing)
+
+    everything, nothing = frozenset({0, 1, 2, 3}), frozenset[int]()
+    assert owned == {"before": nothing, "at rest": everything, "between": nothing, "recovered": everything}
