@@ -13,8 +13,7 @@ from watchline.schemas.connection import KafkaConnection
 
 IDLE_MS = 300
 STORED = """
-    select topic, partition, next_offset from public.sink_offsets
-    where next_offset is not null and log_epoch = $1
+    select topic, partition, coalesce(next_offset, 0) as next_offset from public.sink_offsets where log_epoch = $1
 """
 
 
@@ -52,7 +51,7 @@ async def committed_offsets(
 
 
 async def stored_offsets(connection: asyncpg.Connection[Any], epoch: int) -> dict[TopicPartition, int]:
-    """Up to where the sink has stored each partition of log `epoch`."""
+    """Up to where the sink has stored each partition of log `epoch`; empty when it has never run on it."""
     rows = await connection.fetch(STORED, epoch)
     return {TopicPartition(row["topic"], row["partition"]): row["next_offset"] for row in rows}
 

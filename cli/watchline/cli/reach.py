@@ -20,7 +20,7 @@ from aiokafka.errors import (
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 
-PATIENCE_SECONDS = 4.0
+PATIENCE_SECONDS = 3.0
 REFUSED_LOGIN = (AuthenticationFailedError, AuthenticationMethodNotSupported, UnsupportedSaslMechanismError)
 
 
