@@ -109,3 +109,10 @@ def test_an_answer_to_a_forgotten_run_leaves_unseen_slots_alone(replay: Replay, 
 
     assert not any(fresh.weekday)
     assert not any(fresh.hour)
+
+
+def test_a_run_over_a_static_limit_can_be_answered_too(replay: Replay, baseline: Baseline) -> None:
+    (verdict,) = replay([1050], Rule(kind="count", max_value=1049), baseline)
+
+    assert verdict.reason == "static"
+    assert len(verdict.token) == 35
