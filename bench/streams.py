@@ -297,7 +297,7 @@ def show(figures: dict[str, dict[str, float]], options: argparse.Namespace) -> N
             f"{figure['events_per_core_second']:,.0f}",
             f"{figure['wall_us']:.1f}",
             f"{figure['peak_mib']:.0f}",
-            f"{figure.get('times_below_naive', 1.0):.1f}",
+            f"{figure['times_below_naive']:.1f}" if "times_below_naive" in figure else "-",
         )
     console = Console(width=max(Console().width, 100))
     console.print(table)

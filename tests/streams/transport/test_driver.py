@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,18 @@ from watchline.streams.transport.producer import SafeProducer
 
 
 @pytest.fixture
-def build(tmp_path: Path) -> Callable[..., Any]:
+def build(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    made: list[Any] = []
+
     def app(**settings: Any) -> Any:
         kafka = settings.pop("kafka", KafkaConnection(bootstrap_servers="one:9092,two:9093"))
-        return make_app(app_id="watched", kafka=kafka, partitions=4, data_dir=tmp_path, **settings)
+        made.append(make_app(app_id="watched", kafka=kafka, partitions=4, data_dir=tmp_path, **settings))
+        return made[-1]
 
-    return app
+    yield app
+    for one in made:
+        if one._consumer is not None:
+            one._consumer._thread.thread_loop.close()  # made with the consumer; none of these threads ran
 
 
 async def test_the_application_talks_to_all_addresses_by_our_transport(build: Callable[..., Any]) -> None:

@@ -84,7 +84,7 @@ async def test_a_stock_recovery_waits_for_a_readable_last_record_without_end(
     starting = asyncio.create_task(app.start())
     recovery = app.tables.recovery
     await until(lambda: recovery.active_offsets.get(TP(CHANGELOG, 0)) == 0)
-    done, _ = await asyncio.wait([starting], timeout=4.0)
+    done, _ = await asyncio.wait([starting], timeout=2.5)
 
     assert not done
     assert recovery.need_recovery()
