@@ -103,7 +103,9 @@ class SafeOffsets(Consumer):
         if self._unacked_messages:
             self.log.error("a batch in hand did not end in time: its events will be read again")
         try:
-            await asyncio.wait_for(self.commit(), COMMIT_SECONDS)
+            async with asyncio.timeout(COMMIT_SECONDS):
+                await self.commit()  # may only wait for a periodic commit that began before the last batch ended
+                await self.commit()
         except TimeoutError:
             self.log.error("the commit was not answered in time: finished events will be read again")
 

@@ -41,7 +41,7 @@ class StateTable(Table[bytes, bytes]):
 
     async def _store_when_durable(self, partition: int, rows: Rows, sent: list[SentBatch]) -> None:
         metadata = await asyncio.gather(*(future for future, _ in sent))
-        self._keep(partition, rows.items())
+        self._keep((partition, key, row) for key, row in rows.items())
         if metadata:
             self._note_offset(partition, metadata[-1].offset + sent[-1][1] - 1)
 
@@ -53,9 +53,9 @@ class StateTable(Table[bytes, bytes]):
         if partition in self.owned() and tp in recovery.active_tps and (seen is None or seen < offset):
             recovery.active_offsets[tp] = offset
 
-    def _keep(self, partition: int, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
+    def _keep(self, changes: Iterable[tuple[int, bytes, bytes | None]]) -> None:
         data, partitions = self._stores()
-        for key, row in rows:
+        for partition, key, row in changes:
             if row is None:
                 data.pop(key, None)
                 partitions.pop(key, None)
@@ -69,9 +69,8 @@ class StateTable(Table[bytes, bytes]):
 
     def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
         """Apply changelog records in their order."""
-        for event in batch:
-            message = event.message
-            self._keep(message.partition, ((cast(bytes, message.key), message.value),))
+        messages = (event.message for event in batch)
+        self._keep((message.partition, cast(bytes, message.key), message.value) for message in messages)
 
     def owned(self) -> frozenset[int]:
         """Partitions whose rows are ours, to be asked right before a write.
