@@ -77,3 +77,14 @@ def test_a_secret_at_the_end_of_what_is_looked_at_is_not_shown_by_the_masks_befo
     text = masked_away[: 2 * MAX_TEXT - 50] + " " + dsn + " " + "y" * MAX_TEXT
 
     assert "Sup3r" not in clean_free_text(text, Reading(EARLIEST))
+
+
+def test_a_long_text_is_cut_at_the_limit_and_not_before() -> None:
+    reading = Reading(EARLIEST)
+
+    text = clean_free_text("line\n" * 50_000, reading)
+
+    assert len(text) == MAX_TEXT
+    assert text.endswith("[cut]")
+    assert reading.noted() == ("text_cut",)
+    assert clean_free_text("x" * MAX_TEXT, Reading(EARLIEST)) == "x" * MAX_TEXT
