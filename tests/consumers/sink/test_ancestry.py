@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from sinking.records import ended, name_id, started
-from sinking.tables import Sinking
+from sinking.tables import Sinking, waiting_for_locks
 from watchline.consumers.sink.ancestry import store_ancestry
 from watchline.schemas.records import RunRecord
 
@@ -82,7 +82,7 @@ async def test_runs_that_are_each_others_parents_do_not_hang_the_sink(sinking: S
 
 async def test_two_sinks_that_learn_of_adjoining_edges_at_once_miss_none(sinking: Sinking) -> None:
     """Each transaction sees only its own edge until it commits; the lock makes the second look again."""
-    other = await asyncpg.connect(sinking.dsn)
+    other, watcher = await asyncpg.connect(sinking.dsn), await asyncpg.connect(sinking.dsn)
     try:
         insert = (
             "insert into runs (run_id, pipeline, parent_run_id, status, revision) values ($1, 'p', $2, 'running', 1)"
@@ -95,11 +95,13 @@ async def test_two_sinks_that_learn_of_adjoining_edges_at_once_miss_none(sinking
         await other.execute(insert, middle, top)
         await store_ancestry(sinking.connection, {(child, middle)})
         waiting = asyncio.create_task(store_ancestry(other, {(middle, top)}))
+        await waiting_for_locks(watcher, 1)
         await first.commit()
         await waiting
         await second.commit()
     finally:
         await other.close()
+        await watcher.close()
 
     assert (child, top, 2) in await ancestry(sinking)
 

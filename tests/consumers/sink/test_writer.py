@@ -29,26 +29,23 @@ POISON: dict[str, tuple[Any, str | None]] = {
 
 
 @pytest.mark.parametrize("name", POISON)
-@pytest.mark.parametrize("place", [0, 3, 6])
-async def test_one_refused_record_is_kept_and_the_others_are_stored(sinking: Sinking, name: str, place: int) -> None:
+async def test_one_refused_record_is_kept_and_the_others_are_stored(sinking: Sinking, name: str) -> None:
     poison, sqlstate = POISON[name]
     good = [started(str(number), revision=number + 1) for number in range(6)]
-    records = [*good[:place], poison, *good[place:]]
-    batch = sent(*records, first=100)
+    for place in (0, 3, 6):
+        batch = sent(*good[:place], poison, *good[place:], first=100)
 
-    refused = await sinking.store_sent(batch)
+        refused = await sinking.store_sent(batch)
 
-    assert refused == 1
-    assert {row["run_id"] for row in await sinking.rows("runs")} == {name_id(str(number)) for number in range(6)}
-    [letter] = await sinking.rows("dead_letters")
-    assert (letter["source_topic"], letter["source_offset"], letter["value"]) == (
-        "t.state",
-        100 + place,
-        batch[place].value,
-    )
-    assert letter["sqlstate"] == sqlstate
-    assert letter["reason"].startswith("refused_by_database")
-    assert await sinking.next_offset() == 107
+        assert refused == 1
+        stored = {row["run_id"] for row in await sinking.rows("runs")}
+        assert stored == {name_id(str(number)) for number in range(6)}
+        [letter] = await sinking.rows("dead_letters")
+        assert (letter["source_offset"], letter["value"]) == (100 + place, batch[place].value)
+        assert (letter["sqlstate"], letter["source_topic"]) == (sqlstate, "t.state")
+        assert letter["reason"].startswith("refused_by_database")
+        assert await sinking.next_offset() == 107
+        await sinking.clear()
 
 
 async def test_the_reason_names_the_constraint(sinking: Sinking) -> None:

@@ -44,12 +44,12 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def merge_runs(records: list[RunRecord]) -> list[RunRecord]:
-    """One record per run, merged in order of revision and sorted by run."""
+    """One record per run, merged in order of revision."""
     merged: dict[UUID, RunRecord] = {}
     for record in records:
         known = merged.get(record.run_id)
         merged[record.run_id] = record if known is None else merge(known, record)
-    return [merged[run_id] for run_id in sorted(merged)]
+    return list(merged.values())
 
 
 def merge(one: RunRecord, other: RunRecord) -> RunRecord:

@@ -106,7 +106,8 @@ MERGED = ", ".join(
         "stored_at = now()",
     )
 )
-# A run belongs to one pipeline: revisions of two pipelines come from two partitions and can't be compared.
+# In order of the key, so that two sinks never deadlock. A run belongs to one pipeline: revisions of two pipelines come
+# from two partitions and can't be compared.
 UPSERT = (
     f"insert into runs ({', '.join(COLUMNS)}) select {', '.join(value for _, _, value in STAGED)} "  # noqa: S608
     f"from staged_runs order by run_id on conflict (run_id) do update set {MERGED} "
