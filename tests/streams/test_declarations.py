@@ -74,3 +74,15 @@ def test_the_end_of_the_longest_mute_is_when_a_check_counts_again() -> None:
 
     assert declared.unmuted_at("freshness", to_micros(NOON) - 1) == to_micros(NOON + timedelta(hours=1))
     assert Declared(mutes=(Mute(check="all"),)).unmuted_at("freshness", 0) is None
+
+
+@pytest.mark.parametrize("name", ["Mars/Olympus", "../../etc/passwd", "America", "", "x" * 5000, "Europe/Berlin\0"])
+def test_a_zone_that_nobody_knows_counts_as_utc(name: str) -> None:
+    assert Declared(timezone=name).zone is None
+
+
+def test_a_known_zone_is_used() -> None:
+    zone = Declared(timezone="Europe/Berlin").zone
+
+    assert zone is not None
+    assert zone.key == "Europe/Berlin"

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
+import structlog
+
 from watchline.schemas import PipelineDeclared, encode
 from watchline.schemas.declaration import AnomalyRule, Mute
 from watchline.schemas.records import PipelineRecord, revision_of
 from watchline.streams.effects import Effects
 from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import DeclarationRow
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,14 @@ class Declared:
 
     @cached_property
     def zone(self) -> ZoneInfo | None:
-        """The zone of the schedule, None for UTC."""
-        return None if self.timezone == "UTC" else ZoneInfo(self.timezone)
+        """The zone of the schedule; None for UTC, and for a name that this machine does not know."""
+        if self.timezone == "UTC":
+            return None
+        try:
+            return ZoneInfo(self.timezone)
+        except (KeyError, ValueError, OSError):  # not found, not a name, not a file: all of them come of odd names
+            log.warning("timezone.unknown", timezone=self.timezone, used="UTC")
+            return None
 
 
 UNDECLARED = Declared()

@@ -32,7 +32,7 @@ class End(msgspec.Struct, array_like=True, gc=False):
     next_watermark: str | None = None
 
 
-class Run(msgspec.Struct, array_like=True):
+class Run(msgspec.Struct, array_like=True, gc=False):
     """One run as merged so far; times in microseconds."""
 
     run_id: bytes
@@ -77,7 +77,7 @@ class RunsRow(msgspec.Struct, array_like=True):
     offset: int = -1
     first_seen_at: int = 0
     open: list[Run] = msgspec.field(default_factory=list)
-    ended: list[Run] = msgspec.field(default_factory=list)  # the newest few, oldest first
+    ended: list[bytes] = msgspec.field(default_factory=list)  # the newest few packed, oldest first: seldom looked at
     digests: bytes = b""  # of older ended runs, 8 bytes each, oldest first
     baselines: dict[str, bytes] = msgspec.field(default_factory=dict)
     last_change_at: int | None = None
@@ -120,6 +120,7 @@ _encoder = msgspec.msgpack.Encoder()
 _decoders: dict[type, msgspec.msgpack.Decoder[Any]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in (RunsRow, DeclarationRow, WatermarksRow)
 }
+_run_decoder = msgspec.msgpack.Decoder(Run)
 
 
 def encode_row(row: RunsRow | DeclarationRow | WatermarksRow) -> bytes:
@@ -136,6 +137,17 @@ def decode_row(kind: type[Row], raw: bytes) -> Row:
         )
     row: Row = _decoders[kind].decode(memoryview(raw)[_HEADER.size :])
     return row
+
+
+def pack_run(run: Run) -> bytes:
+    """An ended run as it stays in its row: its id, then the rest, so that it can be found without being read."""
+    return run.run_id + _encoder.encode(run)
+
+
+def unpack_run(packed: bytes) -> Run:
+    """The run in `packed`."""
+    run: Run = _run_decoder.decode(memoryview(packed)[16:])
+    return run
 
 
 def partition_of(raw: bytes) -> int:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from folds.log import KEY, NOON, Log, ended, heartbeat, identity, started
 from watchline.streams.detection import unpack
 from watchline.streams.intake import Taken
+from watchline.streams.rows import unpack_run
 from watchline.streams.runs.fold import RunsEvent
 
 LATER = NOON + timedelta(minutes=5)
@@ -26,7 +27,7 @@ EVENTS: tuple[RunsEvent, ...] = (
 
 def essence(log: Log) -> dict[str, Any]:
     """The run as the row holds it, without what depends on when a heartbeat came."""
-    (run,) = [*log.row.open, *log.row.ended]
+    (run,) = [*log.row.open, *map(unpack_run, log.row.ended)]
     return {
         "start": run.started_at,
         "end": run.end and (run.end.ended_at, run.end.status, run.end.inserts),

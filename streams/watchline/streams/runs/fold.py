@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
-from watchline.streams.rows import Run, RunsRow, holds_digest, remember_digest
+from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
 from watchline.streams.runs.failures import watch_outcome
 from watchline.streams.runs.freshness import notice_change, record_change, stale_at, watch_age
 from watchline.streams.runs.incidents import Scene, resolve_incident
@@ -31,6 +31,7 @@ class RunsFold:
         self.baselines = Baselines(row)
         self.changed = False  # whether the row must be written
         self._touched: dict[bytes, tuple[Run, Brought]] = {}
+        self._ended: dict[bytes, Run] = {}  # ended runs that this batch made or looked at
 
     def absorb(self, event: RunsEvent, *, offset: int, now: int, clock: int) -> bool:
         """Fold one event, read at `now` (wall clock) after the pulse `clock`; False when it was absorbed before.
@@ -89,14 +90,22 @@ class RunsFold:
         for run in reversed(self.row.open):
             if run.run_id == identity:
                 return run, True
-        for run in reversed(self.row.ended):
-            if run.run_id == identity:
-                return run, True
+        ended = self._find_ended(identity)
+        if ended is not None:
+            return ended, True
         if holds_digest(self.row.digests, identity):
             return Run(identity), False
         run = Run(identity)
         self.row.open.append(run)
         return run, True
+
+    def _find_ended(self, identity: bytes) -> Run | None:
+        run = self._ended.get(identity)
+        if run is None:
+            packed = next((packed for packed in self.row.ended if packed.startswith(identity)), None)
+            if packed is not None:
+                run = self._ended[identity] = unpack_run(packed)
+        return run
 
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
         scene, row = self.scene, self.row
@@ -105,7 +114,7 @@ class RunsFold:
         self._touch(run, event, changed=wins or run.started_at != started_before, wins=wins)
         if was_open:
             row.open.remove(run)
-            row.ended.append(run)
+            self._ended[run.run_id] = run
         if not wins:
             return
         watch_end(scene, row, run)
@@ -132,17 +141,24 @@ class RunsFold:
         self._touch(held, event, changed=isinstance(event, RunStarted))
 
     def _retire(self) -> None:
-        """Keep the row small: old runs leave only a digest of their id."""
+        """Keep the row small: ended runs are packed, old ones leave only a digest of their id."""
         row = self.row
-        retired = row.ended[:-KEPT_ENDED] + row.open[:-KEPT_OPEN]
-        row.ended, row.open = row.ended[-KEPT_ENDED:], row.open[-KEPT_OPEN:]
-        for run in retired:
-            row.digests = remember_digest(row.digests, run.run_id, KEPT_DIGESTS)
-        for run in row.ended:
-            if len(run.watermark or "") + len(run.next_watermark or "") > KEPT_WATERMARK:
-                run.watermark = run.next_watermark = None  # the sink has them, and a null never overwrites
-            if run.end and len(run.end.next_watermark or "") > KEPT_WATERMARK:
-                run.end.next_watermark = None
+        packed = {held[:16]: held for held in row.ended}
+        for identity, run in self._ended.items():
+            _drop_long_watermarks(run)
+            packed[identity] = pack_run(run)
+        retired = [*list(packed)[:-KEPT_ENDED], *(run.run_id for run in row.open[:-KEPT_OPEN])]
+        row.ended, row.open = list(packed.values())[-KEPT_ENDED:], row.open[-KEPT_OPEN:]
+        for identity in retired:
+            row.digests = remember_digest(row.digests, identity, KEPT_DIGESTS)
+
+
+def _drop_long_watermarks(run: Run) -> None:
+    """The sink has them, and a null never overwrites."""
+    if len(run.watermark or "") + len(run.next_watermark or "") > KEPT_WATERMARK:
+        run.watermark = run.next_watermark = None
+    if run.end and len(run.end.next_watermark or "") > KEPT_WATERMARK:
+        run.end.next_watermark = None
 
 
 def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
