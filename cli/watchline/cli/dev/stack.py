@@ -60,6 +60,7 @@ class Stack:
     ) -> None:
         self.directory = directory
         self.logs = directory / "logs"
+        self._scratch = directory / "tmp"
         self.servers = servers
         self._announce = announce
         self._alerts = AlertPipe(show_alert)
@@ -68,7 +69,8 @@ class Stack:
         self._exits = ExitStack()
 
     def __enter__(self) -> Self:
-        self.logs.mkdir(parents=True, exist_ok=True)
+        for folder in (self.logs, self._scratch):
+            folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as exits:
             exits.enter_context(self.servers)
             self._children.update(self.servers.children)
@@ -116,6 +118,7 @@ class Stack:
                 "PYTHONUNBUFFERED": "1",
                 "COLUMNS": str(shutil.get_terminal_size().columns),  # alerts are shown in this terminal
                 "WATCHLINE_READY_FILE": str(ready),
+                "TMPDIR": str(self._scratch),  # what a service leaves behind goes away with the directory
             },
             stdout=self._alerts.writer if service is NOTIFIER else None,
         )
