@@ -77,7 +77,7 @@ class Log:
         tables = Tables(row=self.rows.get, declared=lambda _: self.declared, keys=lambda _: [KEY])
         batch = BatchFold(self.desk, tables, self.rhythm)
         self.rows |= batch.take(records, now=to_micros(now or NOON))
-        self.runs += [record for record in batch.effects.state if isinstance(record, RunRecord)]
+        self.runs += [RunRecord.model_validate(fields) for fields in batch.effects.runs]
         self.anomalies += batch.effects.anomalies
         self.incidents += batch.effects.incidents
 

@@ -51,9 +51,8 @@ def expect(events: Iterable[Event], *, now: datetime) -> Expected:
 
 
 def note(expected: Expected, effects: Effects) -> None:
-    for run in effects.state:
-        if isinstance(run, RunRecord):
-            expected.runs[run.run_id] = run_row(run)
+    for run in map(RunRecord.model_validate, effects.runs):
+        expected.runs[run.run_id] = run_row(run)
     expected.anomalies |= {a.anomaly_id: anomaly_row(a) for a in effects.anomalies}
     expected.incidents |= {i.incident_id: incident_row(i) for i in effects.incidents}
 

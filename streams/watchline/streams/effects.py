@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from watchline.schemas.records import (
     AnomalyRecord,
     IncidentRecord,
     PipelineRecord,
-    RunRecord,
     WatermarkRecord,
 )
 
@@ -17,6 +17,7 @@ from watchline.schemas.records import (
 class Effects:
     """Records for the sink, in the order they were decided."""
 
-    state: list[PipelineRecord | RunRecord | WatermarkRecord] = field(default_factory=list)
+    state: list[PipelineRecord | WatermarkRecord] = field(default_factory=list)
+    runs: list[dict[str, Any]] = field(default_factory=list)  # the fields of a `RunRecord` each
     anomalies: list[AnomalyRecord] = field(default_factory=list)
     incidents: list[IncidentRecord] = field(default_factory=list)

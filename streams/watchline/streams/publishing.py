@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
 
 from watchline.schemas import encode_record
-from watchline.schemas.records import DeadLetter, SinkRecord
+from watchline.schemas.records import DeadLetter, RunRecord, SinkRecord
 from watchline.schemas.topics import Topics
 from watchline.streams.effects import Effects
 from watchline.streams.transport import RawRecord, StreamsApp, send_all
@@ -16,12 +19,12 @@ async def publish_effects(app: StreamsApp, topics: Topics, effects: Mapping[int,
     """Send what each partition decided into the same partition of the outputs and wait for the acks."""
     await asyncio.gather(
         *(
-            send_all(app, topic, _raw(records), partition)
+            send_all(app, topic, records, partition)
             for partition, decided in effects.items()
             for topic, records in (
-                (topics.state, decided.state),
-                (topics.anomalies, decided.anomalies),
-                (topics.incidents, decided.incidents),
+                (topics.state, [*_raw(decided.state), *_raw_runs(decided.runs)]),
+                (topics.anomalies, _raw(decided.anomalies)),
+                (topics.incidents, _raw(decided.incidents)),
             )
             if records
         )
@@ -43,6 +46,18 @@ async def send_home(app: StreamsApp, topic: str, misplaced: Sequence[RawRecord])
 
 def _raw(records: Iterable[SinkRecord]) -> list[RawRecord]:
     return [(_key(record), encode_record(record), None) for record in records]
+
+
+def _raw_runs(runs: Iterable[dict[str, Any]]) -> list[RawRecord]:
+    return [(run["pipeline"].encode(), encode_run(run), None) for run in runs]
+
+
+def encode_run(fields: dict[str, Any]) -> bytes:
+    """The bytes of a run record; orjson knows no integer past 64 bits, which metadata may hold."""
+    try:
+        return orjson.dumps(fields)
+    except TypeError:
+        return encode_record(RunRecord.model_validate(fields))
 
 
 def _key(record: SinkRecord) -> bytes | None:

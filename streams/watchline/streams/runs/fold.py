@@ -78,7 +78,7 @@ class RunsFold:
         self.baselines.close()
         scene = self.scene
         for run, brought in self._touched.values():
-            scene.effects.state.append(
+            scene.effects.runs.append(
                 record_of(scene.pipeline, run, brought, epoch=scene.epoch, offset=self.row.offset)
             )
         self._retire()
