@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import fields
 
 import pytest
 
-from watchline.streams.detection import Baseline, Rule, Verdict
+from watchline.streams.detection import Baseline, Rule, Verdict, judge
+from watchline.streams.detection.shift import accumulate
 
 Replay = Callable[..., list[Verdict]]
+MONDAY = 1_704_067_200
 ROWS = Rule(kind="count", min_absolute_change=5.0)
 
 
@@ -47,11 +50,14 @@ def test_a_move_too_small_for_any_single_run_flags_as_sustained(replay: Replay) 
     assert "sustained" in {verdict.reason for verdict in verdicts[100:]}
 
 
-def test_a_small_move_is_followed_in_silence(replay: Replay) -> None:
-    verdicts = replay([50_000.0] * 60 + [57_000.0] * 60)
+def test_a_small_move_is_followed_in_silence() -> None:
+    baseline = Baseline(runs=60, level=math.log(1001), spread=0.1, spread_above=0.1, spread_below=0.1)
+    baseline.rise, baseline.rise_runs, baseline.rise_sum = 17.0, 9, 0.5  # a twelfth on average, over its limit
 
-    assert not any(verdict.flagged or verdict.shifted for verdict in verdicts)
-    assert verdicts[-1].expected == pytest.approx(57_000, rel=0.02)
+    verdict = judge(baseline, ROWS, MONDAY, 1300.0)
+
+    assert (verdict.reason, verdict.shifted) == (None, False)
+    assert math.exp(baseline.level) == pytest.approx(1080, rel=0.01)
 
 
 def test_the_level_that_was_left_is_remembered_for_sixty_runs(replay: Replay) -> None:
@@ -71,16 +77,22 @@ def test_a_run_back_on_the_former_level_is_scored_against_it(replay: Replay) -> 
     assert abs(verdict.score) < 1
 
 
-def test_correlated_noise_needs_a_longer_departure(replay: Replay) -> None:
-    rng = random.Random(2)
-    wandering, values = 0.0, []
-    for _ in range(600):
-        wandering = 0.8 * wandering + rng.gauss(0.0, 0.1)
-        values.append(round(10_000 * math.exp(wandering)))
+def test_correlated_noise_needs_a_longer_departure() -> None:
+    steady, wandering = Baseline(z_product=0.0), Baseline(z_product=0.8)
 
-    verdicts = replay(values, Rule(kind="count", min_relative_change=0.05))
+    alarms = [[accumulate(baseline, 2.5, 0.3) for _ in range(8)].index(True) for baseline in (steady, wandering)]
 
-    assert sum(verdict.shifted for verdict in verdicts) <= 6
+    assert alarms == [4, 7]
+
+
+def test_a_sustained_move_flags_only_runs_on_its_side() -> None:
+    baseline = Baseline(runs=60, level=math.log(1001), spread=0.1, spread_above=0.1, spread_below=0.1)
+    baseline.rise, baseline.rise_runs, baseline.rise_sum = 17.0, 3, 1.5
+    below = Baseline(**{part.name: getattr(baseline, part.name) for part in fields(baseline)})
+
+    verdicts = [judge(baseline, ROWS, MONDAY, 1300.0), judge(below, ROWS, MONDAY, 780.0)]
+
+    assert [verdict.reason for verdict in verdicts] == ["sustained", None]
 
 
 def test_the_sums_stay_small_however_long_the_history(replay: Replay) -> None:

@@ -47,6 +47,12 @@ def test_deletes_that_never_happened_flag_when_there_are_many(replay: Replay, hi
     assert many.expected == pytest.approx(0.0)
 
 
+def test_a_second_zero_is_still_news(replay: Replay) -> None:
+    verdicts = replay([1000.0] * 20 + [0.0] + [1000.0] * 10 + [0.0] + [1000.0] * 10 + [0.0])
+
+    assert [verdict.reason for verdict in verdicts if verdict.value == 0.0] == ["zero", "zero", None]
+
+
 def test_the_streak_is_the_product_of_what_was_counted() -> None:
     baseline = Baseline()
     for zero in [False, False, True, False]:
