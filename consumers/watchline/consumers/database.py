@@ -31,9 +31,7 @@ async def connect(dsn: str, *, application: str, **settings: Any) -> asyncpg.Con
             **settings,
         )
     except WRONG as error:
-        raise Misconfigured(
-            f"Postgres refuses the connection: {error}", hint="check WATCHLINE_POSTGRES_DSN"
-        ) from error
+        raise Misconfigured(f"Postgres refuses the connection: {error}", hint="check WATCHLINE_POSTGRES_DSN") from error
     except AWAY as error:
         raise Unavailable(
             f"Postgres does not answer: {error or type(error).__name__}",
