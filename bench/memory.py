@@ -129,6 +129,7 @@ class Worker:
             self.runs.data[key] = bytes(bytearray(samples[number % len(samples)]))
 
     def add_declarations(self, pipelines: int) -> None:
+        """The declaration of every pipeline, and what of it is cached."""
         for number in range(pipelines):
             key, partition = self.homes.of(name_of(number))
             rows, _ = self.declared.fold(Intake({partition: [Taken(0, key, declaration_of(number))]}), now=0)
@@ -136,6 +137,7 @@ class Worker:
             self.declared.declared(key)
 
     def add_watermarks(self, pipelines: int) -> None:
+        """The watermark of every pipeline."""
         for number in range(pipelines):
             key, partition = self.homes.of(name_of(number))
             rows, _ = self.marked.fold(Intake({partition: [Taken(0, key, watermark_of(number))]}), now=0)

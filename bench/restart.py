@@ -3,9 +3,9 @@
     python -m bench.restart --broker HOST:PORT [--pipelines 100000] [--rounds 3] [--json]
 
 Needs a Kafka that keeps its log: the embedded broker reports a wrong end offset, so a recovery from it proves nothing.
-The changelog of `runs` gets a row of full size for every pipeline, then `watchline streams` is started and stopped.
-Measured is from the start of the process until it is ready: tables recovered, partitions assigned. Its topics, under
-a prefix of their own (`bench-…`), stay on the broker.
+The three changelogs get a row of every pipeline, that of `runs` in its full size, then `watchline streams` is started
+and stopped. Measured is from the start of the process until it is ready: tables recovered, partitions assigned. The
+topics, under a prefix of their own (`bench-…`), stay on the broker.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from bench.figures import Figure
-from bench.memory import PARTITIONS, SAMPLES, fold_runs, name_of
+from bench.memory import PARTITIONS, SAMPLES, Worker, fold_runs, name_of
 from bench.report import show
 from watchline.cli.local.child import Child
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.topics import Topics
-from watchline.streams.intake import Homes
 from watchline.streams.rows import RunsRow, decode_row, encode_row
 from watchline.streams.topics import create_topics
 
@@ -36,7 +35,7 @@ GIVE_UP_SECONDS = 300.0
 
 
 def rows_of(count: int) -> list[list[bytes]]:
-    """Rows of full size as each partition stores them; their offsets are before all that may be read."""
+    """Rows of runs of full size as each partition stores them; their offsets are before all that may be read."""
     samples = [decode_row(RunsRow, fold_runs(number, together=True)[0]) for number in range(count)]
     rows: list[list[bytes]] = []
     for partition in range(PARTITIONS):
@@ -47,15 +46,21 @@ def rows_of(count: int) -> list[list[bytes]]:
 
 
 async def fill(kafka: KafkaConnection, topics: Topics, pipelines: int) -> None:
-    """Make the topics and write the changelog of a worker that has seen `pipelines` for long."""
+    """Make the topics and write the changelogs of a worker that has seen `pipelines` for long."""
     await create_topics(kafka, topics, partitions=PARTITIONS, replication_factor=1)
-    rows, homes = rows_of(min(SAMPLES, pipelines)), Homes(PARTITIONS)
-    changelog = topics.changelog("runs")
+    runs, worker = rows_of(min(SAMPLES, pipelines)), Worker()
+    worker.add_declarations(pipelines)
+    worker.add_watermarks(pipelines)
     async with AIOKafkaProducer(**kafka.client_arguments(), linger_ms=20, max_batch_size=262_144) as producer:
         for number in range(pipelines):
-            key, partition = homes.of(name_of(number))
-            row = rows[partition][number % len(rows[partition])]
-            await producer.send(changelog, row, key=key, partition=partition)
+            key, partition = worker.homes.of(name_of(number))
+            rows = {
+                "runs": runs[partition][number % len(runs[partition])],
+                "declarations": worker.declarations.data[key],
+                "watermarks": worker.watermarks.data[key],
+            }
+            for table, row in rows.items():
+                await producer.send(topics.changelog(table), row, key=key, partition=partition)
         await producer.flush()
 
 
