@@ -45,7 +45,7 @@ def job_environment(outbox_dir: Path) -> dict[str, str]:
 @pytest.fixture
 def start_job(tmp_path: Path, job_environment: dict[str, str]) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a Python program given as text, with WATCHLINE_* from keyword arguments."""
-    children = []
+    children: list[subprocess.Popen[str]] = []
 
     def start(code: str, **variables: str) -> subprocess.Popen[str]:
         path = tmp_path / f"job{len(children)}.py"

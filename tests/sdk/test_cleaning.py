@@ -13,12 +13,19 @@ from hypothesis import strategies as st
 
 from watchline.schemas.decoding.identity import FORBIDDEN_IN_NAME as REFUSED
 from watchline.schemas.decoding.masking import mask_secrets
+from watchline.sdk import Pipeline
 from watchline.sdk.cleaning import FORBIDDEN_IN_NAME, clean_metadata, clean_text, mask
 from watchline.sdk.testing import record
-from watchline.sdk import Pipeline
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.datetimes() | st.just(object()),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.datetimes()
+    | st.just(object()),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text() | st.integers(), inner, max_size=5),
     max_leaves=20,
 )

@@ -79,7 +79,11 @@ def test_the_hash_is_the_same_in_every_process() -> None:
 
     printed = {
         subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            text=True,
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("0", "1", "77")
     }
@@ -89,7 +93,14 @@ def test_the_hash_is_the_same_in_every_process() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"owner": "x"}, {"targets": ["t"]}, {"freshness": "2h"}, {"active": False}, {"tags": ["t"]}, {"schedule": "0 1 * * *"}],
+    [
+        {"owner": "x"},
+        {"targets": ["t"]},
+        {"freshness": "2h"},
+        {"active": False},
+        {"tags": ["t"]},
+        {"schedule": "0 1 * * *"},
+    ],
 )
 def test_every_change_changes_the_hash(change: dict[str, Any]) -> None:
     assert describe(Pipeline(name="p"))["config_hash"] != describe(Pipeline(name="p", **change))["config_hash"]

@@ -1,4 +1,4 @@
-"""The job's process: exit codes, signals, forks and the end, with and without Kafka. Each test is a process of its own."""
+"""The job's process: exit codes, signals, forks and the end. Each test runs processes of its own."""
 
 from __future__ import annotations
 

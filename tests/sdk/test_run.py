@@ -167,9 +167,13 @@ def test_an_error_without_text_still_ends_the_run(recorded: tuple[TrackedPipelin
 def test_a_run_that_failed_moves_no_watermark(recorded: tuple[TrackedPipeline, Recorder]) -> None:
     orders, recorder = recorded
 
-    with pytest.raises(ValueError, match="late"), orders.run() as run:
-        run.advance("2026-11-30")
-        raise ValueError("too late")
+    def load() -> None:
+        with orders.run() as run:
+            run.advance("2026-11-30")
+            raise ValueError("too late")
+
+    with pytest.raises(ValueError, match="late"):
+        load()
 
     assert advances(recorder) == []
     assert ends(recorder)[0].next_watermark is None
@@ -425,6 +429,8 @@ def test_run_ids_are_version_7_and_sort_by_time() -> None:
 
     assert ids == sorted(ids)
     assert {(item.version, item.variant) for item in ids} == {(7, "specified in RFC 4122")}
-    assert compose_id(0x017F22E279B0, (0xCC3 << 62) | 0x18C4DC0C0C07398F) == UUID("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+    assert compose_id(0x017F22E279B0, (0xCC3 << 62) | 0x18C4DC0C0C07398F) == UUID(
+        "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"
+    )
     assert abs((make_id().int >> 80) / 1000 - time.time()) < 60
     assert len({make_id() for _ in range(1000)}) == 1000

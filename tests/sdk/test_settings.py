@@ -13,7 +13,9 @@ from watchline.sdk.settings import read_settings
 
 
 def test_arguments_win_over_the_environment() -> None:
-    found = read_settings({"topic_prefix": "mine", "disabled": None}, {"WATCHLINE_TOPIC_PREFIX": "theirs", "WATCHLINE_DISABLED": "1"})
+    found = read_settings(
+        {"topic_prefix": "mine", "disabled": None}, {"WATCHLINE_TOPIC_PREFIX": "theirs", "WATCHLINE_DISABLED": "1"}
+    )
 
     assert (found.topic_prefix, found.disabled) == ("mine", True)
 
@@ -50,7 +52,8 @@ def test_the_outbox_lies_where_caches_lie() -> None:
 
 def test_two_prefixes_have_two_outboxes_and_none_leaves_its_folder(tmp_path: Path) -> None:
     folders = {
-        read_settings({"topic_prefix": prefix, "outbox_dir": tmp_path}, {}).outbox_folder for prefix in ("a", "b", "..", "a/b")
+        read_settings({"topic_prefix": prefix, "outbox_dir": tmp_path}, {}).outbox_folder
+        for prefix in ("a", "b", "..", "a/b")
     }
 
     assert len(folders) == 4
@@ -60,7 +63,10 @@ def test_two_prefixes_have_two_outboxes_and_none_leaves_its_folder(tmp_path: Pat
 
 def test_sasl_and_tls_reach_the_client() -> None:
     connection = KafkaConnection(
-        bootstrap_servers="a:1,b:2", security_protocol="SASL_SSL", sasl_username="me", sasl_password="hunter2"  # type: ignore[arg-type]
+        bootstrap_servers="a:1,b:2",
+        security_protocol="SASL_SSL",
+        sasl_username="me",
+        sasl_password="hunter2",
     )
 
     arguments = Watchline(connection).settings.client_arguments()

@@ -272,8 +272,8 @@ async def test_an_inactive_pipeline_s_functions_are_not_called(caplog: pytest.Lo
         called.append(1)
         yield 1
 
-    assert load() is None  # type: ignore[func-returns-value]
-    assert await load_async() is None  # type: ignore[func-returns-value]
+    assert load() is None
+    assert await load_async() is None
     assert list(rows()) == []
     assert [row async for row in rows_async()] == []
     assert called == []

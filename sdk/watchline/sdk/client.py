@@ -14,7 +14,7 @@ from watchline.sdk.harmless import harmless
 from watchline.sdk.message import Counters
 from watchline.sdk.outlet import Console, Nowhere, Outlet
 from watchline.sdk.pipeline import TrackedPipeline
-from watchline.sdk.process import process
+from watchline.sdk.process import importing, process
 from watchline.sdk.settings import Carrier, Settings, read_settings
 from watchline.sdk.watermarks import fold_watermarks
 
@@ -144,9 +144,10 @@ def read_environment() -> Settings:
 
 def share_outlet(settings: Settings) -> Outlet:
     """The outlet of these settings in this process."""
-    if settings not in _shared:
-        _shared[settings] = open_outlet(settings)
-    return _shared[settings]
+    with importing:
+        if settings not in _shared:
+            _shared[settings] = open_outlet(settings)
+        return _shared[settings]
 
 
 def open_outlet(settings: Settings) -> Outlet:

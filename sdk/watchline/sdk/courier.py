@@ -64,6 +64,7 @@ class Life:
         self.loop = Loop()
         self.loop.set_exception_handler(lambda _loop, context: log.debug("watchline: %s", context.get("message")))
         self._news = asyncio.Event()
+        self._called = False
         self._task = self.loop.create_task(deliver(self))
         self._thread = threading.Thread(target=self._work, name="watchline", daemon=True)
         self._thread.start()
@@ -87,9 +88,15 @@ class Life:
         return self._thread
 
     def wake(self) -> None:
-        """Let the loop look for news; from any thread."""
-        with suppress(RuntimeError):  # the loop has just been closed, so there is nobody to wake
-            self.loop.call_soon_threadsafe(self._news.set)
+        """Let the loop look for news; from any thread. One call is enough for many messages."""
+        if not self._called:
+            self._called = True
+            with suppress(RuntimeError):  # the loop has just been closed, so there is nobody to wake
+                self.loop.call_soon_threadsafe(self._hear)
+
+    def _hear(self) -> None:
+        self._called = False
+        self._news.set()
 
     async def wait_news(self, seconds: float) -> None:
         """Wait for `wake`, at most `seconds`."""

@@ -140,7 +140,9 @@ def read_duration(name: str, value: object) -> float | None:
     if seconds is not None and 0 < seconds <= MAX_SECONDS:
         return seconds
     if value is not None:
-        warn_once(f"{name} duration", "%s=%.200r is no duration such as 3600, '30m' or '24h' and is left out", name, value)
+        warn_once(
+            f"{name} duration", "%s=%.200r is no duration such as 3600, '30m' or '24h' and is left out", name, value
+        )
     return None
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from watchline.sdk.message import Message, Rejected, Settle
+from watchline.sdk.process import importing
 from watchline.sdk.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class KafkaCarrier:
 
     async def open(self) -> None:
         """Connect, or raise."""
-        from aiokafka import AIOKafkaProducer  # noqa: PLC0415 - 100 ms that the job must not wait for
+        with importing:
+            from aiokafka import AIOKafkaProducer  # noqa: PLC0415 - 100 ms that the job must not wait for
 
         silence_clients(threading.get_ident())
         self._producer = AIOKafkaProducer(

@@ -102,4 +102,32 @@ def _finish_with_worker(process: Any) -> None:
     util.Finalize(None, process.finish, exitpriority=-100)
 
 
+class Importing:
+    """Held while a module is imported late: a fork in the middle would leave the child a lock that nobody frees."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._held = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._hold, after_in_parent=self._free, after_in_child=self._renew)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *left: object) -> None:
+        self._lock.release()
+
+    def _hold(self) -> None:
+        self._held = self._lock.acquire(timeout=FORK_SECONDS)
+
+    def _free(self) -> None:
+        if self._held:
+            self._lock.release()
+
+    def _renew(self) -> None:
+        self._lock = threading.RLock()
+
+
+FORK_SECONDS = 2.0
+importing = Importing()
 process = Process()
