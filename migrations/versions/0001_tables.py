@@ -265,6 +265,13 @@ create table alert_outbox (
 
 create index alert_outbox_pending on alert_outbox (next_attempt_at) where state = 'pending';
 
+create index alert_outbox_repeated on alert_outbox (next_attempt_at)
+    where state in ('sent', 'failed') and next_attempt_at < 'infinity';
+
+create index alert_outbox_leased on alert_outbox (lease_until) where lease_until is not null;
+
+create index alert_outbox_pipeline_sent on alert_outbox (pipeline, sent_at);
+
 create table alert_deliveries (
     delivery_id bigint generated always as identity primary key,
     alert_id bigint not null references alert_outbox,

@@ -38,6 +38,17 @@ async def test_an_incident_opens_and_resolves_and_both_are_told(sinking: Sinking
     assert (row["fingerprint"], row["kind"], row["cause_at"]) == ("orders_daily/anomaly", "anomaly", after())
 
 
+@pytest.mark.parametrize("together", [True, False])
+async def test_an_incident_that_one_event_opens_and_resolves_ends_resolved(sinking: Sinking, together: bool) -> None:
+    both = [incident(revision=3), resolved(revision=3)]
+
+    for batch in [both] if together else [[one] for one in both]:
+        await sinking.store(*batch)
+
+    assert await states(sinking) == [("resolved", "recovered", 3)]
+    assert len(await sinking.rows("incident_events")) == 2
+
+
 async def test_a_replay_tells_nobody_again(sinking: Sinking) -> None:
     await sinking.store(incident(), resolved())
     before = await sinking.everything()

@@ -134,6 +134,17 @@ async def test_a_late_start_does_not_reopen_an_ended_run(sinking: Sinking) -> No
     assert run["labels_started"] is not None
 
 
+async def test_a_later_record_of_the_same_end_keeps_its_error_and_metrics(sinking: Sinking) -> None:
+    await sinking.store(ended(revision=5, status="failed", error={"type": "E", "message": "boom"}))
+
+    await sinking.store(ended(revision=6, status="failed", error=None, metrics={}, duration_seconds=301.0))
+
+    [run] = await sinking.rows("runs")
+    assert (run["error_type"], run["error_message"]) == ("E", "boom")
+    assert run["metrics"] == '{"null_share": 0.25}'
+    assert run["duration_seconds"] == 301
+
+
 @pytest.mark.parametrize("together", [True, False])
 async def test_of_two_ends_the_later_wins_whichever_is_read_last(sinking: Sinking, together: bool) -> None:
     later = ended(revision=1, end_event_id=name_id("b"), ended_at=after(minutes=9), status="failed", inserts=None)
@@ -183,6 +194,8 @@ def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
         "overdue": draw(st.booleans()),
         "anomalous": draw(st.booleans()),
         "inserts": revision,
+        "metrics": draw(st.sampled_from([{}, {"m": float(revision)}])),
+        "error": draw(st.sampled_from([None, {"type": "E", "message": str(revision)}])),
         "flags": draw(st.sampled_from([(), (str(revision),)])),
     }
     if end is None or minute is None:

@@ -19,6 +19,7 @@ INCIDENTS = upsert(
     "incident_id",
     "incident_id fingerprint pipeline kind subject status severity title owner pipeline_type run_id facts "
     "opened_at cause_at updated_at resolved_at resolve_reason transition_no revision",
+    newer="revision transition_no",  # an end can open and resolve an incident at once
 )
 EVENTS = (
     insert(
@@ -97,7 +98,7 @@ async def store_incidents(
 def rounds_of(records: Iterable[IncidentRecord]) -> list[list[dict[str, Any]]]:
     """The newest state of each incident, in rounds: after those of its fingerprint that began earlier."""
     newest: dict[UUID, IncidentRecord] = {}
-    for record in sorted(records, key=lambda one: one.revision):
+    for record in sorted(records, key=lambda one: (one.revision, one.transition_no)):
         newest[record.incident_id] = record  # keeps its place: where the incident came first
     rounds: list[list[dict[str, Any]]] = []
     seen: Counter[str] = Counter()

@@ -40,6 +40,7 @@ ENDING = (
     "metrics",
     "error",
 )
+SENT_ONCE = ("metrics", "error")  # the streams send these with the end they belong to, and not again
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -61,11 +62,17 @@ def merge(one: RunRecord, other: RunRecord) -> RunRecord:
     ends = takes_the_end(older, newer)
     if not ends:
         kept |= {name: getattr(older, name) for name in ENDING}
-    same_end = newer.end_event_id == older.end_event_id
-    kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end)) if ends else older.anomalous
+    elif same_end(older, newer):
+        kept |= {name: getattr(older, name) for name in SENT_ONCE if not getattr(newer, name)}
+    kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end(older, newer))) if ends else older.anomalous
     kept["overdue"] = older.overdue or newer.overdue
     kept["flags"] = newer.flags or older.flags
     return newer.model_copy(update=kept)
+
+
+def same_end(one: RunRecord, other: RunRecord) -> bool:
+    """Whether both records speak of the same end event."""
+    return one.end_event_id == other.end_event_id
 
 
 def takes_the_end(older: RunRecord, newer: RunRecord) -> bool:

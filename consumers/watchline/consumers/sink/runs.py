@@ -90,14 +90,18 @@ GOING_WITH_THE_END = [
     "deletes",
     "total_rows",
     "throughput",
-    "metrics",
-    "error_type",
-    "error_message",
 ]
+# The streams send these once, with the end they belong to.
+SENT_ONCE = {"metrics": "'{}'", "error_type": "null", "error_message": "null"}
 MERGED = ", ".join(
     (
         *(f"{name} = coalesce(excluded.{name}, runs.{name})" for name in KEPT_WHEN_NULL),
         *(f"{name} = case when {TAKES_END} then excluded.{name} else runs.{name} end" for name in GOING_WITH_THE_END),
+        *(
+            f"{name} = case when not {TAKES_END} or ({SAME_END} and excluded.{name} is not distinct from {nothing}) "
+            f"then runs.{name} else excluded.{name} end"
+            for name, nothing in SENT_ONCE.items()
+        ),
         f"anomalous = case when {TAKES_END} then excluded.anomalous or (runs.anomalous and {SAME_END}) "
         "else runs.anomalous end",
         "overdue = runs.overdue or excluded.overdue",

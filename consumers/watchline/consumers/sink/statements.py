@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def upsert(table: str, key: str, columns: str, *, stamp: str = "stored_at") -> str:
-    """Insert or replace rows whose revision is higher; `$1` is a JSON list of rows, unique by key."""
+def upsert(table: str, key: str, columns: str, *, stamp: str = "stored_at", newer: str = "revision") -> str:
+    """Insert or replace rows that are newer by the columns `newer`; `$1` is a JSON list of rows, unique by key."""
     changed = [name for name in columns.split() if name not in key.split()]
     return (
         f"{insert(table, key, columns)} on conflict ({commas(key)}) do update set "
         f"{', '.join(f'{name} = excluded.{name}' for name in changed)}, {stamp} = now() "
-        f"where excluded.revision > {table}.revision"
+        f"where ({qualified('excluded', newer)}) > ({qualified(table, newer)})"
     )
 
 
@@ -29,6 +29,10 @@ def insert(table: str, key: str, columns: str) -> str:
 def rows(values: Iterable[dict[str, Any]]) -> str:
     """The JSON list that the statements take; times, UUIDs and decimals as text."""
     return json.dumps(list(values), default=str, separators=(",", ":"))
+
+
+def qualified(table: str, names: str) -> str:
+    return ", ".join(f"{table}.{name}" for name in names.split())
 
 
 def commas(names: str) -> str:
