@@ -40,14 +40,14 @@ async def test_a_run_that_is_not_in_postgres_fails_the_demo(database: str) -> No
 
 
 def test_numbers_show_no_more_digits_than_matter() -> None:
-    assert [number(value) for value in (27_023_711.0, 123_456.0, 12_345.6, 66.34, 0.0, 3.0, -0.123, None)] == [
+    assert [number(value) for value in (27_023_711.0, 123_456.0, 12_345.6, 66.34, 0.0, 3.0, -9.9999, None)] == [
         "27.0M",
         "123k",
         "12,346",
         "66.3",
         "0",
         "3",
-        "-0.12",
+        "-10",
         "-",
     ]
 

@@ -77,7 +77,7 @@ def number(value: float | None) -> str:
         return f"{value / 1e3:.0f}k"
     if size >= 100 or value == int(value):
         return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}"
+    return f"{value:.3g}"
 
 
 def short(watermark: str | None) -> str:
