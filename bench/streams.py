@@ -141,6 +141,7 @@ def product(kafka: KafkaConnection, topics: Topics, factory: str) -> Engine:
         "WATCHLINE_TOPIC_PREFIX": topics.prefix,
         "WATCHLINE_PARTITIONS": str(PARTITIONS),
         "WATCHLINE_SESSION_TIMEOUT_SECONDS": "6",
+        "WATCHLINE_REBALANCE_TIMEOUT_SECONDS": "6",
     }
     module, name = factory.split(":")
     app: Any = getattr(importlib.import_module(module), name)()

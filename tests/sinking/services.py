@@ -26,8 +26,8 @@ def settings_for(broker: Broker, topics: Topics, dsn: str, **changes: Any) -> Si
         "postgres_dsn": SecretStr(dsn),
         "topic_prefix": topics.prefix,
         "kafka": KafkaConnection(bootstrap_servers=broker.bootstrap_servers),
-        "session_timeout_ms": 6000,
-        "rebalance_timeout_ms": 6000,
+        "session_timeout_seconds": 6,
+        "rebalance_timeout_seconds": 6,
         "retry_max_seconds": 0.5,
         "batch_size": 50,
     }

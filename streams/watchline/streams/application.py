@@ -30,7 +30,7 @@ def build_application(settings: StreamsSettings) -> StreamsApp:
         partitions=settings.partitions,
         fetch_wait_ms=settings.fetch_wait_ms,
         session_timeout=settings.session_timeout_seconds,
-        rebalance_timeout=settings.session_timeout_seconds,
+        rebalance_timeout=settings.rebalance_timeout_seconds,
         commit_interval=settings.commit_interval_seconds,
         replication_factor=settings.replication_factor,
     )

@@ -28,6 +28,7 @@ class StreamsSettings(BaseSettings):
     batch_size: int = Field(default=2000, ge=1, le=20_000)
     fetch_wait_ms: int = Field(default=20, ge=1, le=5000)
     session_timeout_seconds: float = Field(default=10.0, ge=2, le=300)
+    rebalance_timeout_seconds: float = Field(default=30.0, ge=2, le=300)
     commit_interval_seconds: float = Field(default=1.0, gt=0, le=60)
     ready_file: Path | None = None
 

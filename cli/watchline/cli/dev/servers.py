@@ -22,8 +22,7 @@ DATABASE = "watchline"
 # The embedded broker lets a group's first member wait for half of these.
 QUICK_JOIN = {
     "WATCHLINE_SESSION_TIMEOUT_SECONDS": "6",
-    "WATCHLINE_SESSION_TIMEOUT_MS": "6000",
-    "WATCHLINE_REBALANCE_TIMEOUT_MS": "6000",
+    "WATCHLINE_REBALANCE_TIMEOUT_SECONDS": "6",
 }
 
 

@@ -95,10 +95,10 @@ async def joined(settings: SinkSettings, claims: Claims) -> AsyncIterator[AIOKaf
         group_id=settings.topics.sink_group,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
-        session_timeout_ms=settings.session_timeout_ms,
-        heartbeat_interval_ms=settings.session_timeout_ms // HEARTBEATS_A_SESSION,
-        rebalance_timeout_ms=settings.rebalance_timeout_ms,
-        fetch_max_wait_ms=settings.fetch_max_wait_ms,
+        session_timeout_ms=round(settings.session_timeout_seconds * 1000),
+        heartbeat_interval_ms=round(settings.session_timeout_seconds * 1000 / HEARTBEATS_A_SESSION),
+        rebalance_timeout_ms=round(settings.rebalance_timeout_seconds * 1000),
+        fetch_max_wait_ms=settings.fetch_wait_ms,
     )
     consumer.subscribe(settings.topics.outputs, listener=claims)
     try:

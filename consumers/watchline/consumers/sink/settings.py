@@ -24,9 +24,9 @@ class SinkSettings(BaseSettings):
     batch_size: int = Field(default=5000, ge=1, le=100_000)
     alert_max_age_seconds: float = Field(default=86_400, ge=0)
     kafka: KafkaConnection = Field(default_factory=KafkaConnection.from_environment)
-    session_timeout_ms: int = Field(default=10_000, ge=1000)
-    rebalance_timeout_ms: int = Field(default=10_000, ge=1000)
-    fetch_max_wait_ms: int = Field(default=20, ge=1)  # the embedded broker answers an empty fetch late
+    session_timeout_seconds: float = Field(default=10, ge=2, le=300)
+    rebalance_timeout_seconds: float = Field(default=30, ge=2, le=300)
+    fetch_wait_ms: int = Field(default=20, ge=1)  # the embedded broker answers an empty fetch late
     command_timeout_seconds: float = Field(default=60, gt=0)
     retry_max_seconds: float = Field(default=10, gt=0)
 
