@@ -66,6 +66,12 @@ class Buffer:
                 self._dropped[dropped] += 1
             self._changed.notify_all()
 
+    def acknowledge(self, messages: Iterable[Message]) -> None:
+        """Account for messages in flight that have arrived."""
+        with self._changed:
+            for message in messages:
+                self.settle(message)
+
     def put_back(self) -> None:
         """Return what is in flight to the front of the queue, in order."""
         with self._changed:

@@ -20,6 +20,7 @@ from watchline.sdk.outlet import Beating
 T = TypeVar("T")
 
 BATCH = 500
+REST_SECONDS = 0.02
 RESEND_FIRST_SECONDS = 1.0  # older events go first, but must not starve those of this run
 RESCAN_SECONDS = 30.0
 PAUSE_SECONDS = (0.1, 5.0)
@@ -64,7 +65,8 @@ class Life:
         self.loop = Loop()
         self.loop.set_exception_handler(lambda _loop, context: log.debug("watchline: %s", context.get("message")))
         self._news = asyncio.Event()
-        self._called = False
+        self._hurry = asyncio.Event()
+        self._called = True
         self._task = self.loop.create_task(deliver(self))
         self._thread = threading.Thread(target=self._work, name="watchline", daemon=True)
         self._thread.start()
@@ -92,11 +94,24 @@ class Life:
         if not self._called:
             self._called = True
             with suppress(RuntimeError):  # the loop has just been closed, so there is nobody to wake
-                self.loop.call_soon_threadsafe(self._hear)
+                self.loop.call_soon_threadsafe(self._news.set)
 
-    def _hear(self) -> None:
+    def listen(self) -> None:
+        """From here on a message wakes the loop: a system call that lets go of the interpreter, so it is kept rare."""
         self._called = False
-        self._news.set()
+
+    async def rest(self) -> None:
+        """After a batch let the next one gather, unless somebody waits for it."""
+        self._called = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_SECONDS):
+                await self._hurry.wait()
+        self._hurry.clear()
+
+    def hurry(self) -> None:
+        """End a rest; from any thread."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._hurry.set)
 
     async def wait_news(self, seconds: float) -> None:
         """Wait for `wake`, at most `seconds`."""
@@ -116,7 +131,20 @@ class Life:
     def _work(self) -> None:
         with harmless("delivering events"), suppress(asyncio.CancelledError):
             self.loop.run_until_complete(self._task)
+        with harmless("closing the connection"):
+            self.loop.run_until_complete(end_tasks())
         self.loop.close()
+
+
+async def end_tasks() -> None:
+    """Cancel what still runs in this loop, and let closed sockets be closed: that takes two more turns."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=LAST_SECONDS)
+    for _ in range(2):
+        await asyncio.sleep(0)
 
 
 class Courier:
@@ -162,6 +190,8 @@ class Courier:
 
     def flush(self, seconds: float) -> bool:
         """Wait until everything is acknowledged; False after `seconds`, or sooner when Kafka is plainly away."""
+        if self._life is not None:
+            self._life.hurry()
         return self._buffer.wait_empty(seconds, hopeless=self._is_down)
 
     def close(self, seconds: float) -> None:
@@ -250,17 +280,26 @@ class Courier:
         while time.monotonic() < first_until and await self._resend_one(carrier):
             pass
         while not life.stopping:
+            life.listen()
             if batch := self._buffer.take(BATCH):
                 await self._send(carrier, batch)
+                await life.rest()
             elif not await self._resend_one(carrier):
                 await life.wait_news(RESCAN_SECONDS)
 
     async def _send(self, carrier: Carrier, batch: list[Message]) -> None:
         failures: list[Exception] = []
+        acknowledged: list[Message] = []
+
+        def account() -> None:
+            self._buffer.acknowledge(acknowledged)
+            acknowledged.clear()
 
         def settle(message: Message, error: Exception | None) -> None:
             if error is None:
-                self._buffer.settle(message)
+                if not acknowledged:  # together: a lock taken for each would stand in the job's way
+                    asyncio.get_running_loop().call_soon(account)
+                acknowledged.append(message)
             elif isinstance(error, Rejected):
                 warn_once("rejected", "Kafka refused an event for good: %s", error)
                 self._buffer.settle(message, dropped="rejected")
@@ -268,6 +307,7 @@ class Courier:
                 failures.append(error)
 
         await carrier.send(batch, settle)
+        account()
         if failures:
             raise NotDelivered(f"{type(failures[0]).__name__} {failures[0]}")
 
