@@ -27,11 +27,8 @@ PIPELINES = """
     where r.pipeline = any($1) group by r.pipeline order by anomalies desc, runs desc, r.pipeline
 """
 STRONGEST = """
-    select * from (
-        select distinct on (pipeline)
-            pipeline, metric, value, lower, upper, score, run_started_at
-        from anomalies where pipeline = any($1) order by pipeline, abs(score) desc
-    ) one_per_pipeline order by abs(score) desc, run_started_at limit $2
+    select pipeline, metric, value, lower, upper, score, run_started_at
+    from anomalies where pipeline = any($1) order by abs(score) desc, run_started_at, pipeline, metric limit $2
 """
 INCIDENTS = "select count(*) from incidents where pipeline = any($1)"
 ALERTS = "select count(*) from alert_outbox where pipeline = any($1) and state in ('pending', 'sent')"
@@ -121,7 +118,7 @@ async def read_pipelines(connection: asyncpg.Connection[Any], pipelines: Sequenc
 
 
 async def read_strongest(connection: asyncpg.Connection[Any], pipelines: Sequence[str], count: int) -> list[Finding]:
-    """The strongest anomalies, one per pipeline: siblings fail together, run after run."""
+    """The strongest anomalies, the strongest first."""
     rows = await connection.fetch(STRONGEST, pipelines, count)
     return [
         Finding(

@@ -40,7 +40,7 @@ def anomalies_table(findings: Sequence[Finding]) -> Table:
         box=None,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title="Strongest anomalies, one per pipeline",
+        title="Strongest anomalies",
         title_justify="left",
     )
     table.add_column("pipeline", overflow="ellipsis", no_wrap=True, max_width=19)
