@@ -59,7 +59,8 @@ def test_the_defaults_of_the_type_hold_where_the_pipeline_says_nothing() -> None
 
 
 def test_a_mute_of_either_level_mutes() -> None:
-    row, _ = fold(declaration(mutes=[{"check": "failure"}], type_defaults={"mutes": [{"check": "anomaly"}]}))
+    defaults = {"freshness": {"max_age_seconds": 60}, "mutes": [{"check": "anomaly"}]}
+    row, _ = fold(declaration(mutes=[{"check": "failure"}], type_defaults=defaults))
 
     declared = read_declaration(row)
     assert not declared.watches("failure", 0)

@@ -33,8 +33,12 @@ class Declared:
     first_declared_at: int | None = None
 
     def watches(self, check: str, at: int) -> bool:
-        """Whether `check` may open an incident at `at`: the pipeline is active and no mute covers it."""
-        return self.active and not any(_covers(mute, check, at) for mute in self.mutes)
+        """Whether `check` may have an incident at `at`: the pipeline is active, it has a limit, no mute covers it."""
+        if not self.active or (check == "freshness" and self.freshness_limit is None):
+            return False
+        if check == "timeliness" and self.timeliness_limit is None:
+            return False
+        return not any(_covers(mute, check, at) for mute in self.mutes)
 
     def unmuted_at(self, check: str, at: int) -> int | None:
         """When the mutes that cover `check` at `at` will all have ended; None when one has no end."""

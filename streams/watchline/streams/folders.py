@@ -48,7 +48,8 @@ class RunsFolder:
 
     def undo(self) -> None:
         for partition, clock in self._clocks.items():
-            self._desks[partition].reset(clock)
+            if partition in self._desks:  # a rebalance may have taken it meanwhile
+                self._desks[partition].reset(clock)
 
     def wake(self, partition: int, key: bytes) -> None:
         """Look at a pipeline at the next pulse: its declaration changed."""

@@ -12,6 +12,7 @@ import orjson
 
 from watchline.streams.instants import SECOND, to_datetime, to_micros
 
+WRONG_AFTER = 300 * SECOND
 _PREFIX = b'{"pulse":'
 
 
@@ -40,13 +41,14 @@ class PartitionClock:
     def advance(self, at: int, *, interval: float, settle: float) -> bool:
         """Take the pulse `at`; whether verdicts of absence may be given now.
 
-        Time never goes back: an older or doubled pulse is ignored. After a gap of more than three intervals (or at the
+        Time never goes back: an older or doubled pulse is ignored. But one that is minutes older says that a clock
+        ran ahead and was put right: the newer time was wrong. After a gap of more than three intervals (or at the
         start, when it is not known whether there was one) verdicts are withheld for `settle` seconds, since events may
         still be on their way.
         """
-        if self.last is not None and at <= self.last:
+        if self.last is not None and at <= self.last < at + WRONG_AFTER:
             return False
-        if self.last is None or at - self.last > 3 * interval * SECOND:
+        if self.last is None or at < self.last or at - self.last > 3 * interval * SECOND:
             self.settled_at = at + int(settle * SECOND)
         self.last = at
         return at >= self.settled_at

@@ -30,6 +30,7 @@ class End(msgspec.Struct, array_like=True, gc=False):
     deletes: int | None = None
     total_rows: int | None = None
     next_watermark: str | None = None
+    watermark_order: tuple[int, bytes] | None = None  # time and id of the end that named it, if it was another one
 
 
 class Run(msgspec.Struct, array_like=True, gc=False):
@@ -51,6 +52,7 @@ class Run(msgspec.Struct, array_like=True, gc=False):
     judged: bool = False
     flags: list[str] = msgspec.field(default_factory=list)
     end: End | None = None
+    start_order: bytes | None = None  # of the earliest start event: whose labels count
 
 
 class OpenIncident(msgspec.Struct, array_like=True):

@@ -90,14 +90,14 @@ def test_the_measured_duration_wins_over_the_difference_of_two_clocks() -> None:
     assert log.newest("a").throughput == 200.0
 
 
-def test_a_heartbeat_after_the_end_is_ignored() -> None:
+def test_a_heartbeat_after_the_end_does_not_reopen_the_run() -> None:
     log = Log()
     log.append(started("a", NOON), ended("a", LATER))
-    said = len(log.runs)
 
     log.append(heartbeat("a", LATER + timedelta(minutes=1)))
 
-    assert len(log.runs) == said
+    assert log.newest("a").status == "succeeded"
+    assert log.row.open == []
 
 
 def test_a_thousand_copies_of_one_end_are_one_record_and_one_lesson() -> None:

@@ -128,7 +128,7 @@ def test_a_doubled_or_older_pulse_decides_nothing() -> None:
     log.append(started("a", NOON))
 
     log.pulse(NOON + 30 * MINUTE)
-    log.pulse(NOON + 20 * MINUTE)
+    log.pulse(NOON + 28 * MINUTE)
 
     assert log.incidents == []
 

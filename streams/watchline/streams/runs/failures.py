@@ -18,11 +18,15 @@ from watchline.streams.runs.merge import begun_at
 SEVERITIES: dict[str, Severity] = {"failed": "fail", "aborted": "warn"}
 
 
-def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None) -> None:
-    """Open, renew or resolve the failure incident; a run older than the newest judged one changes nothing."""
+def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, *, now: int) -> None:
+    """Open, renew or resolve the failure incident; a run older than the newest judged one changes nothing.
+
+    A run that began ahead of `now` (a clock that runs ahead) counts as begun now, or it would outrank all others.
+    """
     end, begun = run.end, begun_at(run)
     if end is None or begun is None or run.backfill or end.status == "unknown":
         return
+    begun = min(begun, now)
     if row.newest_outcome is not None and begun < row.newest_outcome:
         return
     row.newest_outcome = begun

@@ -7,10 +7,10 @@ from uuid import UUID
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
 from watchline.streams.runs.failures import watch_outcome
-from watchline.streams.runs.freshness import notice_change, record_change, stale_at, watch_age
-from watchline.streams.runs.incidents import Scene, resolve_incident
+from watchline.streams.runs.freshness import age_due_at, notice_change, record_change, watch_age
+from watchline.streams.runs.incidents import Scene, find_incident, resolve_incident
 from watchline.streams.runs.judgement import Baselines, judge_run
-from watchline.streams.runs.merge import merge_end, merge_heartbeat, merge_start
+from watchline.streams.runs.merge import merge_event
 from watchline.streams.runs.records import Brought, record_of
 from watchline.streams.runs.timeliness import overdue_at, watch_end, watch_open_runs
 
@@ -31,7 +31,8 @@ class RunsFold:
         self.baselines = Baselines(row)
         self.changed = False  # whether the row must be written
         self._touched: dict[bytes, tuple[Run, Brought]] = {}
-        self._ended: dict[bytes, Run] = {}  # ended runs that this batch made or looked at
+        self._packed = {held[:16]: held for held in row.ended}  # oldest first
+        self._ended: dict[bytes, Run] = {}  # those of them that this batch made or looked at
 
     def absorb(self, event: RunsEvent, *, offset: int, now: int, clock: int) -> bool:
         """Fold one event, read at `now` (wall clock) after the pulse `clock`; False when it was absorbed before.
@@ -44,15 +45,14 @@ class RunsFold:
         self.row.first_seen_at = self.row.first_seen_at or now
         if isinstance(event, FeedbackGiven):
             return True
-        run, known = self._find(event.run_id)
-        if not known:
-            self._pass_on(run, event)
-        elif isinstance(event, RunStarted):
-            self._touch(run, event, changed=merge_start(run, event))
-        elif isinstance(event, RunHeartbeat):
-            self._touch(run, event, changed=merge_heartbeat(run, event))
+        identity = event.run_id.bytes
+        run = self._find(identity)
+        if run is None and holds_digest(self.row.digests, identity):
+            self._pass_on(identity, event)
+        elif isinstance(event, RunEnded):
+            self._end(run or Run(identity), event, now=now, clock=clock)
         else:
-            self._end(run, event, now=now, clock=clock)
+            self._go_on(run or self._begin(identity, clock), event)
         return True
 
     def watch(self, at: int, *, offset: int) -> None:
@@ -66,7 +66,7 @@ class RunsFold:
                 resolve_incident(self.scene, self.row, incident, at=at, reason="paused")
         late = watch_open_runs(self.scene, self.row, at)
         for run in late:
-            self._touched.setdefault(run.run_id, (run, Brought()))
+            self._touch(run)
         watch_age(self.scene, self.row, at)
         if late or len(self.scene.effects.incidents) > said:
             self.changed = True
@@ -81,76 +81,80 @@ class RunsFold:
             scene.effects.runs.append(
                 record_of(scene.pipeline, run, brought, epoch=scene.epoch, offset=self.row.offset)
             )
-        self._retire()
+            _drop_long_watermarks(run)
+        self.row.ended = [
+            pack_run(self._ended[identity]) if identity in self._ended else packed
+            for identity, packed in self._packed.items()
+        ]
         return self.row
 
-    def _find(self, run_id: UUID) -> tuple[Run, bool]:
-        """The run, made when it is new; the second value is False for one that was retired long ago."""
-        identity = run_id.bytes
+    def _find(self, identity: bytes) -> Run | None:
         for run in reversed(self.row.open):
             if run.run_id == identity:
-                return run, True
-        ended = self._find_ended(identity)
-        if ended is not None:
-            return ended, True
-        if holds_digest(self.row.digests, identity):
-            return Run(identity), False
-        run = Run(identity)
-        self.row.open.append(run)
-        return run, True
+                return run
+        if identity in self._packed and identity not in self._ended:
+            self._ended[identity] = unpack_run(self._packed[identity])
+        return self._ended.get(identity)
 
-    def _find_ended(self, identity: bytes) -> Run | None:
-        run = self._ended.get(identity)
-        if run is None:
-            packed = next((packed for packed in self.row.ended if packed.startswith(identity)), None)
-            if packed is not None:
-                run = self._ended[identity] = unpack_run(packed)
+    def _begin(self, identity: bytes, clock: int) -> Run:
+        """A new open run; the one that has been open longest may have to go, and its incident with it."""
+        row, run = self.row, Run(identity)
+        row.open.append(run)
+        if len(row.open) > KEPT_OPEN:
+            gone = row.open.pop(0).run_id
+            self._retire(gone)
+            incident = find_incident(row, "timeliness", str(UUID(bytes=gone)))
+            if incident:
+                resolve_incident(self.scene, row, incident, at=clock, reason="expired")
         return run
 
+    def _go_on(self, run: Run, event: RunStarted | RunHeartbeat) -> None:
+        if self._merge(run, event) and run.end and isinstance(event, RunStarted):
+            watch_end(self.scene, self.row, run)  # only now it is known how long it took
+
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
-        scene, row = self.scene, self.row
-        started_before, was_open = run.started_at, run.end is None
-        wins = merge_end(run, event)
-        self._touch(run, event, changed=wins or run.started_at != started_before, wins=wins)
-        if was_open:
-            row.open.remove(run)
-            self._ended[run.run_id] = run
-        if not wins:
+        scene, row, held = self.scene, self.row, run.end
+        self._merge(run, event)
+        if held is None:
+            row.open = [other for other in row.open if other is not run]
+            self._keep_ended(run)
+        if run.end is held:
             return
         watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
-        watch_outcome(scene, row, run, event.error)
-        if record_change(row, run, now) and row.last_change_at is not None:
+        watch_outcome(scene, row, run, event.error, now=now)
+        if record_change(row, run, now) and row.last_change_at is not None and clock:
             notice_change(scene, row, max(clock, row.last_change_at))
 
-    def _touch(
-        self, run: Run, event: RunStarted | RunHeartbeat | RunEnded, *, changed: bool, wins: bool = True
-    ) -> None:
-        if changed:
-            _, brought = self._touched.setdefault(run.run_id, (run, Brought()))
-            brought.take(event, wins=wins)
+    def _keep_ended(self, run: Run) -> None:
+        """Keep the newest ended runs whole; an older one leaves only a digest of its id.
 
-    def _pass_on(self, run: Run, event: RunStarted | RunHeartbeat | RunEnded) -> None:
+        At once and not at the end of the batch, so that it does not matter where a batch ends.
+        """
+        self._packed[run.run_id], self._ended[run.run_id] = b"", run
+        if len(self._packed) > KEPT_ENDED:
+            oldest = next(iter(self._packed))
+            del self._packed[oldest]
+            self._ended.pop(oldest, None)
+            self._retire(oldest)
+
+    def _retire(self, identity: bytes) -> None:
+        self.row.digests = remember_digest(self.row.digests, identity, KEPT_DIGESTS)
+
+    def _pass_on(self, identity: bytes, event: RunStarted | RunHeartbeat | RunEnded) -> None:
         """Let the sink merge an event of a run that the row no longer holds; nothing is judged twice."""
-        held, _ = self._touched.setdefault(run.run_id, (run, Brought()))
-        if isinstance(event, RunStarted):
-            merge_start(held, event)
-        elif isinstance(event, RunEnded):
-            self._touch(held, event, changed=merge_end(held, event))
-            return
-        self._touch(held, event, changed=isinstance(event, RunStarted))
+        run, _ = self._touched.setdefault(identity, (Run(identity), Brought(partial=True)))
+        self._merge(run, event)
 
-    def _retire(self) -> None:
-        """Keep the row small: ended runs are packed, old ones leave only a digest of their id."""
-        row = self.row
-        packed = {held[:16]: held for held in row.ended}
-        for identity, run in self._ended.items():
-            _drop_long_watermarks(run)
-            packed[identity] = pack_run(run)
-        retired = [*list(packed)[:-KEPT_ENDED], *(run.run_id for run in row.open[:-KEPT_OPEN])]
-        row.ended, row.open = list(packed.values())[-KEPT_ENDED:], row.open[-KEPT_OPEN:]
-        for identity in retired:
-            row.digests = remember_digest(row.digests, identity, KEPT_DIGESTS)
+    def _merge(self, run: Run, event: RunStarted | RunHeartbeat | RunEnded) -> bool:
+        replaces = run.end is not None if isinstance(event, RunEnded) else run.start_order is not None
+        changed = merge_event(run, event)
+        if changed:
+            self._touch(run).take(event, run, replaces=replaces)
+        return changed
+
+    def _touch(self, run: Run) -> Brought:
+        return self._touched.setdefault(run.run_id, (run, Brought()))[1]
 
 
 def _drop_long_watermarks(run: Run) -> None:
@@ -165,9 +169,9 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     """The next time at which `watch` may decide something new, after `at`; None when nothing is pending."""
     limit = scene.declared.timeliness_limit
     dues = [due for run in row.open if (due := overdue_at(run, limit)) is not None]
-    stale = stale_at(scene, row)
-    if stale is not None and stale <= at:  # stale already, so a mute hides it: look again when it ends
-        stale = scene.declared.unmuted_at("freshness", at) if scene.declared.active else None
-    if stale is not None:
-        dues.append(stale)
+    aged = age_due_at(scene, row, at)
+    if aged is not None:
+        dues.append(aged)
+    if any(not scene.declared.watches(incident.kind, at) for incident in row.incidents):
+        dues.append(at)  # it must be closed, even if the worker that was told so is gone
     return min(dues, default=None)

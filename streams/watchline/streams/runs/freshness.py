@@ -23,15 +23,20 @@ def record_change(row: RunsRow, run: Run, now: int) -> bool:
     return True
 
 
-def stale_at(scene: Scene, row: RunsRow) -> int | None:
-    """When the data passes its age limit; None without a limit or while the incident is open.
+def age_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
+    """When `watch_age` may decide something new, after `at`: the data turns stale, or is fresh again.
 
     A pipeline that never changed anything is counted from its first declaration, else from its first event.
     """
     limit = scene.declared.freshness_limit
-    if limit is None or find_incident(row, "freshness"):
+    if limit is None:
         return None
-    return _fresh_until(scene, row, limit)
+    until = _fresh_until(scene, row, limit)
+    if find_incident(row, "freshness"):
+        return at if at < until else None
+    if until > at:
+        return until
+    return scene.declared.unmuted_at("freshness", at) if scene.declared.active else None  # a mute hides it
 
 
 def watch_age(scene: Scene, row: RunsRow, at: int) -> None:

@@ -17,7 +17,7 @@ from watchline.streams.instants import to_datetime
 from watchline.streams.rows import OpenIncident, RunsRow
 
 Severity = Literal["warn", "fail"]
-ResolveReason = Literal["recovered", "arrived_late", "paused", "adopted"]
+ResolveReason = Literal["recovered", "expired", "paused", "adopted"]
 NAMESPACE = UUID("6f2a3c1e-7d0b-5c58-9a51-0a7b0d5f8e11")
 MAX_FACTS = 8
 
@@ -72,13 +72,13 @@ def update_incident(
     facts: Sequence[IncidentFact],
     run_id: bytes | None,
 ) -> None:
-    """Bring an open incident up to date; its severity never falls while it is open."""
+    """Bring an open incident up to date; its severity never falls while it is open, nor does its time go back."""
     incident.transition_no += 1
     incident.cause_at = max(incident.cause_at, cause_at)
     incident.severity = "fail" if "fail" in (incident.severity, severity) else "warn"
     incident.title, incident.run_id = title, run_id
     incident.facts = orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
-    _publish(scene, row, incident, "updated", at)
+    _publish(scene, row, incident, "updated", max(at, incident.opened_at))
 
 
 def resolve_incident(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, reason: ResolveReason) -> None:

@@ -18,7 +18,7 @@ from watchline.streams.runs.incidents import (
     resolve_incident,
     update_incident,
 )
-from watchline.streams.runs.merge import begun_at, duration_of, throughput_of
+from watchline.streams.runs.merge import begun_at, duration_of, ends_before_start, throughput_of
 
 CLEAN_RUNS_TO_RESOLVE = 3  # flags at most this many runs apart are one incident
 MAX_BASELINES = 24  # keeps a row within a few KB
@@ -54,14 +54,14 @@ class Baselines:
 def judge_run(scene: Scene, row: RunsRow, run: Run, metrics: Mapping[str, float], baselines: Baselines) -> None:
     """Score every numeric metric of a succeeded run, once; flag, learn, and open or resolve the incident.
 
-    A backfill teaches nothing and is not judged; a run whose clock ran ahead is judged and teaches nothing.
+    A backfill teaches nothing and is not judged; a run whose times can't be trusted is judged and teaches nothing.
     """
     begun = begun_at(run)
     if run.end is None or run.end.status != "succeeded" or run.judged or run.backfill or begun is None:
         return
     run.judged = True
     local = local_seconds(scene, begun)
-    learn = "clock_skew" not in run.flags
+    learn = "clock_skew" not in run.flags and not ends_before_start(run)
     flagged: dict[str, Verdict] = {}
     adopted = False
     for metric, value in measures_of(run, metrics):

@@ -9,58 +9,73 @@ from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.instants import to_micros
 from watchline.streams.rows import End, Run
 
-T = TypeVar("T")
+T = TypeVar("T", str, bytes, float)
+
+
+def merge_event(run: Run, event: RunStarted | RunHeartbeat | RunEnded) -> bool:
+    """Absorb an event of `run`; whether anything changed."""
+    if isinstance(event, RunStarted):
+        return merge_start(run, event)
+    return merge_end(run, event) if isinstance(event, RunEnded) else merge_heartbeat(run, event)
 
 
 def merge_start(run: Run, event: RunStarted) -> bool:
-    """Absorb a start; whether anything changed. The earliest start counts; a null never overwrites a value."""
+    """Absorb a start; whether anything changed.
+
+    The earliest start counts; a null never overwrites a value. Where two starts name different values the lesser one
+    holds, so that the order in which they come does not matter.
+    """
     before = _start_of(run)
     run.started_at = _earlier(run.started_at, to_micros(event.occurred_at))
+    run.start_order = _least(run.start_order, start_order_of(event))
     run.attempt = max(run.attempt or 1, event.attempt)
     run.backfill = run.backfill or event.backfill
-    run.parent_run_id = _first(run.parent_run_id, event.parent_run_id.bytes if event.parent_run_id else None)
+    run.parent_run_id = _least(run.parent_run_id, event.parent_run_id.bytes if event.parent_run_id else None)
     run.nominal_at = _earlier(run.nominal_at, _micros(event.nominal_at))
-    run.heartbeat_seconds = _first(run.heartbeat_seconds, event.heartbeat_seconds)
-    run.watermark = _first(run.watermark, event.watermark)
-    run.next_watermark = _first(run.next_watermark, event.next_watermark)
+    run.heartbeat_seconds = _least(run.heartbeat_seconds, event.heartbeat_seconds)
+    run.watermark = _least(run.watermark, event.watermark)
+    run.next_watermark = _least(run.next_watermark, event.next_watermark)
     if event.producer:
-        run.producer_host = _first(run.producer_host, event.producer.host)
+        run.producer_host = _least(run.producer_host, event.producer.host)
     _add_flags(run, event.flags)
     return _start_of(run) != before
 
 
+def start_order_of(event: RunStarted) -> bytes:
+    """By which of two starts the first is told: its time, then its id."""
+    return to_micros(event.occurred_at).to_bytes(8) + event.event_id.bytes[8:]
+
+
 def merge_heartbeat(run: Run, event: RunHeartbeat) -> bool:
-    """Absorb a sign of life; whether anything changed. One that comes after the end is ignored."""
+    """Absorb a sign of life; whether anything changed. It never reopens a run that ended."""
     at = to_micros(event.occurred_at)
-    if run.end is not None or (run.last_heartbeat_at or 0) >= at:
+    if (run.last_heartbeat_at or 0) >= at:
         return False
     run.last_heartbeat_at = at
     return True
 
 
 def merge_end(run: Run, event: RunEnded) -> bool:
-    """Absorb an end; whether it is now the end of the run. Of two, the later wins (by time, then by id)."""
-    ended_at = to_micros(event.occurred_at)
+    """Absorb an end; whether anything changed. Of two ends the later wins (by time, then by id)."""
+    before, held = _end_of(run), run.end
+    order = (to_micros(event.occurred_at), event.event_id.bytes)
     run.started_at = _earlier(run.started_at, _micros(event.started_at))
-    if run.end and (ended_at, event.event_id.bytes) <= (run.end.ended_at, run.end.event_id):
-        return False
-    if run.end:
-        _add_flags(run, ("conflicting_end",))
-    run.end = End(
-        event.event_id.bytes,
-        ended_at,
-        event.status,
-        event.reported_status,
-        None if event.duration_ms is None else event.duration_ms * 1000,
-        event.inserts,
-        event.updates,
-        event.deletes,
-        event.total_rows,
-        event.next_watermark,
-    )
     run.backfill = run.backfill or event.backfill
     _add_flags(run, event.flags)
-    return True
+    if held and held.event_id != event.event_id.bytes:
+        _add_flags(run, ("conflicting_end",))
+    if held is None or order > (held.ended_at, held.event_id):
+        run.end = _read_end(event)
+        if held:
+            _keep_watermark(run.end, held.next_watermark, _watermark_order(held))
+    else:
+        _keep_watermark(held, event.next_watermark, order)
+    return _end_of(run) != before
+
+
+def is_end_of(event: RunEnded, run: Run) -> bool:
+    """Whether `event` is, for now, the end of the run."""
+    return run.end is not None and run.end.event_id == event.event_id.bytes
 
 
 def duration_of(run: Run) -> int | None:
@@ -86,10 +101,13 @@ def flags_of(run: Run) -> list[str]:
 
 
 def begun_at(run: Run) -> int | None:
-    """When the run began: as reported, else its end minus its duration, else its end."""
-    if run.started_at is not None or run.end is None:
+    """When the run began: as reported, else its end minus its duration, else its end.
+
+    A start after the end can't be trusted, so then the run began when it ended.
+    """
+    if run.end is None or (run.started_at is not None and not ends_before_start(run)):
         return run.started_at
-    return run.end.ended_at - (run.end.duration or 0)
+    return run.end.ended_at - (duration_of(run) or 0)
 
 
 def throughput_of(run: Run) -> float | None:
@@ -106,9 +124,39 @@ def throughput_of(run: Run) -> float | None:
 
 def _start_of(run: Run) -> tuple[object, ...]:
     return (
-        run.started_at, run.attempt, run.backfill, run.parent_run_id, run.nominal_at, run.heartbeat_seconds,
-        run.watermark, run.next_watermark, run.producer_host, len(run.flags),
+        run.started_at, run.start_order, run.attempt, run.backfill, run.parent_run_id, run.nominal_at,
+        run.heartbeat_seconds, run.watermark, run.next_watermark, run.producer_host, len(run.flags),
     )  # fmt: skip
+
+
+def _end_of(run: Run) -> tuple[object, ...]:
+    end = run.end
+    return (run.started_at, run.backfill, len(run.flags), end and end.event_id, end and end.next_watermark)
+
+
+def _read_end(event: RunEnded) -> End:
+    return End(
+        event.event_id.bytes,
+        to_micros(event.occurred_at),
+        event.status,
+        event.reported_status,
+        None if event.duration_ms is None else event.duration_ms * 1000,
+        event.inserts,
+        event.updates,
+        event.deletes,
+        event.total_rows,
+        event.next_watermark,
+    )
+
+
+def _watermark_order(end: End) -> tuple[int, bytes]:
+    return end.watermark_order or (end.ended_at, end.event_id)
+
+
+def _keep_watermark(end: End, watermark: str | None, order: tuple[int, bytes]) -> None:
+    """Give `end` the next watermark of another end, if that is the latest one to name any."""
+    if watermark is not None and (end.next_watermark is None or order > _watermark_order(end)):
+        end.next_watermark, end.watermark_order = watermark, order
 
 
 def _micros(moment: datetime | None) -> int | None:
@@ -119,8 +167,8 @@ def _earlier(held: int | None, seen: int | None) -> int | None:
     return seen if held is None else held if seen is None else min(held, seen)
 
 
-def _first(held: T | None, seen: T | None) -> T | None:
-    return seen if held is None else held
+def _least(held: T | None, seen: T | None) -> T | None:
+    return held if seen is None else seen if held is None or seen < held else held
 
 
 def _add_flags(run: Run, flags: tuple[str, ...]) -> None:

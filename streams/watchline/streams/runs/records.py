@@ -11,12 +11,15 @@ from watchline.schemas.events import RunError
 from watchline.schemas.records import revision_of
 from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.rows import End, Run
-from watchline.streams.runs.merge import duration_of, flags_of, throughput_of
+from watchline.streams.runs.merge import duration_of, flags_of, is_end_of, start_order_of, throughput_of
 
 
 @dataclass(slots=True)
 class Brought:
-    """What the events of one batch brought for a run and the row of the table does not keep."""
+    """What the events of one batch brought for a run and the row of the table does not keep.
+
+    `partial` when the row no longer holds the run: what this batch did not bring is then unknown.
+    """
 
     labels_started: dict[str, str] | None = None
     labels_ended: dict[str, str] | None = None
@@ -24,13 +27,18 @@ class Brought:
     metadata_ended: dict[str, Any] | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     error: RunError | None = None
+    partial: bool = False
 
-    def take(self, event: RunStarted | RunHeartbeat | RunEnded, *, wins: bool) -> None:
-        """Keep the texts of a start, or of an end that is (for now) the end of the run."""
-        if isinstance(event, RunStarted):
-            self.labels_started, self.metadata_started = event.labels or None, event.metadata or None
-        elif isinstance(event, RunEnded) and wins:
-            self.labels_ended, self.metadata_ended = event.labels or None, event.metadata or None
+    def take(self, event: RunStarted | RunHeartbeat | RunEnded, run: Run, *, replaces: bool) -> None:
+        """Keep the texts of what is (for now) the start or the end of `run`.
+
+        When it replaces another one it says so even if it has none: an empty map overwrites, a null does not.
+        """
+        nothing: dict[str, Any] | None = {} if replaces else None
+        if isinstance(event, RunStarted) and run.start_order == start_order_of(event):
+            self.labels_started, self.metadata_started = event.labels or nothing, event.metadata or nothing
+        elif isinstance(event, RunEnded) and is_end_of(event, run):
+            self.labels_ended, self.metadata_ended = event.labels or nothing, event.metadata or nothing
             self.metrics, self.error = event.metrics, event.error
 
 
@@ -45,12 +53,12 @@ def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: 
         "pipeline": pipeline,
         "revision": revision_of(epoch, offset),
         "run_id": UUID(bytes=run.run_id),
-        "backfill": run.backfill,
         "overdue": run.overdue,
         "anomalous": run.anomalous,
         "flags": flags_of(run),
     }
     optional = {
+        "backfill": run.backfill or (None if brought.partial else False),
         "parent_run_id": UUID(bytes=run.parent_run_id) if run.parent_run_id else None,
         "attempt": run.attempt,
         "started_at": None if run.started_at is None else to_datetime(run.started_at),

@@ -8,7 +8,7 @@ from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.incidents import Scene, find_incident, open_incident, resolve_incident
-from watchline.streams.runs.merge import duration_of
+from watchline.streams.runs.merge import begun_at, duration_of
 
 
 def overdue_at(run: Run, limit: int | None) -> int | None:
@@ -44,10 +44,11 @@ def watch_end(scene: Scene, row: RunsRow, run: Run) -> None:
 
 
 def _open(scene: Scene, row: RunsRow, run: Run, at: int) -> OpenIncident:
-    limit = scene.declared.timeliness_limit or 0
-    begun = run.started_at if run.started_at is not None else at
+    limit, begun, duration = scene.declared.timeliness_limit or 0, begun_at(run), duration_of(run)
+    begun = at if begun is None else begun
+    took = at - begun if duration is None else duration
     return open_incident(
         scene, row, "timeliness", at=at, cause_at=begun + limit, severity="warn",
         title="run takes longer than its limit", subject=str(UUID(bytes=run.run_id)), run_id=run.run_id,
-        facts=(IncidentFact(name="duration", value=(at - begun) / SECOND, limit=limit / SECOND, unit="seconds"),),
+        facts=(IncidentFact(name="duration", value=took / SECOND, limit=limit / SECOND, unit="seconds"),),
     )  # fmt: skip
