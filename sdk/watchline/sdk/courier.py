@@ -122,11 +122,15 @@ class Life:
 
     def stop(self, seconds: float) -> None:
         """End the thread, waiting at most `seconds`: it is a daemon and can't hold up the process."""
-        self.stopping = True
         with suppress(RuntimeError):  # it has just ended by itself
-            self.loop.call_soon_threadsafe(self._task.cancel)
+            self.loop.call_soon_threadsafe(self._end)
         if self._thread is not threading.current_thread():
             self._thread.join(seconds)
+
+    def _end(self) -> None:
+        """In the loop, in one step: told by the flag alone, the task would be closing when the cancellation comes."""
+        self.stopping = True
+        self._task.cancel()
 
     def _work(self) -> None:
         with harmless("delivering events"), suppress(asyncio.CancelledError):
