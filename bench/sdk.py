@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-ROUNDS = 15
+ROUNDS = 7
 EMITS = 20_000
 ADDRESS = "WATCHLINE_KAFKA_BOOTSTRAP_SERVERS"
 WORK = "import time; time.sleep({seconds})"
