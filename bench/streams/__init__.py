@@ -1,0 +1,1 @@
+"""CPU per event of the streams."""
