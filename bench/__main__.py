@@ -76,7 +76,7 @@ def chosen(parts: Sequence[Part], only: Sequence[str] | None, *, broker: str | N
     """What is asked for; without a wish, all that can be measured here."""
     if only is not None:
         return [part for part in parts if part.name in only]
-    return [part for part in parts if part.exists and (broker or not part.needs_broker)]
+    return [part for part in parts if broker or not part.needs_broker]
 
 
 def main() -> int:

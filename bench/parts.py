@@ -26,7 +26,8 @@ REFERENCES = {
 class Part:
     """One benchmark, called with `full` or `quick` arguments, `times` over; `read` takes its answers.
 
-    `module` says what to call when that is not `bench.<name>`. `takes_broker`: it can be pointed at a Kafka with `--broker`; `needs_broker`: it is left out without one.
+    `module` says what to call when that is not `bench.<name>`. `takes_broker`: it can be pointed at a Kafka with
+    `--broker`; `needs_broker`: it is left out without one.
     """
 
     name: str
