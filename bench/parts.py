@@ -58,7 +58,7 @@ def read_streams(answers: Sequence[Any]) -> list[Figure]:
         low, high = found["cpu_us_min"], found["cpu_us_max"]
         values = (found["cpu_us"],) if low == high else (low, found["cpu_us"], high)
         limit = TRANSPORT_BUDGET_US if name == "transport" else None
-        ratio = f"{found['times_below_naive']:.1f}x below naive" if name != "naive" else ""
+        ratio = f"{found['times_below_naive']:.1f}x below naive" if not name.startswith("naive") else ""
         figures.append(Figure(f"CPU per event, {REFERENCES[name]}", "µs", values, limit, ratio=ratio))
     if "product" in engines:
         product = engines["product"]
