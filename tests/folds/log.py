@@ -65,12 +65,11 @@ class Log:
 
     def append(self, *events: RunsEvent, now: datetime | None = None) -> None:
         """Fold `events` as one batch."""
-        self.take([self._record(event) for event in events], now=now)
+        self.take([self.record(event) for event in events], now=now)
 
     def pulse(self, at: datetime) -> None:
         """Fold a pulse."""
-        self.offset += 1
-        self.take([Taken(self.offset, b"", None, to_micros(at))])
+        self.take([self.record(at)])
 
     def take(self, records: Iterable[Taken], now: datetime | None = None) -> None:
         """Fold records whatever their offsets, as after a crash."""
@@ -99,6 +98,9 @@ class Log:
         """The newest record of a run."""
         return [record for record in self.runs if record.run_id == identity(run)][-1]
 
-    def _record(self, event: RunsEvent) -> Taken:
+    def record(self, step: RunsEvent | datetime) -> Taken:
+        """The next record of the partition: an event, or a pulse at a time."""
         self.offset += 1
-        return Taken(self.offset, KEY, event)
+        if isinstance(step, datetime):
+            return Taken(self.offset, b"", None, to_micros(step))
+        return Taken(self.offset, KEY, step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -87,8 +88,8 @@ def read_declaration(row: DeclarationRow) -> Declared:
         active=event.active,
         owner=event.owner,
         type=event.type,
-        freshness_limit=int(freshness.max_age_seconds * SECOND) if freshness else None,
-        timeliness_limit=int(timeliness.max_duration_seconds * SECOND) if timeliness else None,
+        freshness_limit=ceil(freshness.max_age_seconds * SECOND) if freshness else None,
+        timeliness_limit=ceil(timeliness.max_duration_seconds * SECOND) if timeliness else None,
         mutes=event.mutes + (defaults.mutes if defaults else ()),
         rules=event.anomaly_rules,
         timezone=event.schedule.timezone if event.schedule else "UTC",

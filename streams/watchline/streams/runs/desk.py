@@ -77,11 +77,15 @@ class BatchFold:
         return {key: encode_row(fold.close()) for key, fold in self._folds.items() if fold.changed}
 
     def _pulse(self, at: int, offset: int) -> None:
-        desk = self._desk
-        if not desk.clock.advance(at, interval=self._rhythm.pulse, settle=self._rhythm.settle):
+        desk, before = self._desk, self._desk.clock.last
+        settled = desk.clock.advance(at, interval=self._rhythm.pulse, settle=self._rhythm.settle)
+        if before is not None and (desk.clock.last or 0) < before:
+            desk.deadlines = None  # they were reckoned from a time that was wrong
+        if not settled:
             return
         if desk.deadlines is None:
             desk.deadlines = Deadlines(self._known(at))
+            self._moved.update(self._folds)  # newer than their rows
         self._reschedule(desk.deadlines)
         for key in desk.deadlines.pop_due(at):
             self._fold_of(key).watch(at, offset=offset)

@@ -17,7 +17,6 @@ from watchline.streams.runs.timeliness import overdue_at, watch_end, watch_open_
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
 KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
 KEPT_OPEN = 128
-KEPT_WATERMARK = 512  # characters
 
 RunsEvent = RunStarted | RunHeartbeat | RunEnded | FeedbackGiven
 
@@ -81,7 +80,6 @@ class RunsFold:
             scene.effects.runs.append(
                 record_of(scene.pipeline, run, brought, epoch=scene.epoch, offset=self.row.offset)
             )
-            _drop_long_watermarks(run)
         self.row.ended = [
             pack_run(self._ended[identity]) if identity in self._ended else packed
             for identity, packed in self._packed.items()
@@ -150,19 +148,13 @@ class RunsFold:
         replaces = run.end is not None if isinstance(event, RunEnded) else run.start_order is not None
         changed = merge_event(run, event)
         if changed:
-            self._touch(run).take(event, run, replaces=replaces)
+            brought = self._touch(run)
+            brought.take(event, run, replaces=replaces)
+            brought.take_long_watermarks(run)
         return changed
 
     def _touch(self, run: Run) -> Brought:
         return self._touched.setdefault(run.run_id, (run, Brought()))[1]
-
-
-def _drop_long_watermarks(run: Run) -> None:
-    """The sink has them, and a null never overwrites."""
-    if len(run.watermark or "") + len(run.next_watermark or "") > KEPT_WATERMARK:
-        run.watermark = run.next_watermark = None
-    if run.end and len(run.end.next_watermark or "") > KEPT_WATERMARK:
-        run.end.next_watermark = None
 
 
 def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:

@@ -13,6 +13,8 @@ from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.rows import End, Run
 from watchline.streams.runs.merge import duration_of, flags_of, is_end_of, start_order_of, throughput_of
 
+KEPT_WATERMARK = 512  # characters; the sink gets a longer one once and keeps it, as a null never overwrites
+
 
 @dataclass(slots=True)
 class Brought:
@@ -27,6 +29,8 @@ class Brought:
     metadata_ended: dict[str, Any] | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     error: RunError | None = None
+    watermark: str | None = None
+    next_watermark: str | None = None
     partial: bool = False
 
     def take(self, event: RunStarted | RunHeartbeat | RunEnded, run: Run, *, replaces: bool) -> None:
@@ -40,6 +44,15 @@ class Brought:
         elif isinstance(event, RunEnded) and is_end_of(event, run):
             self.labels_ended, self.metadata_ended = event.labels or nothing, event.metadata or nothing
             self.metrics, self.error = event.metrics, event.error
+
+    def take_long_watermarks(self, run: Run) -> None:
+        """Take watermarks from the row that are too long for it; at once, so that no batch border matters."""
+        if run.end and len(run.end.next_watermark or "") > KEPT_WATERMARK:
+            self.next_watermark, run.end.next_watermark = run.end.next_watermark, None
+        if len(run.next_watermark or "") > KEPT_WATERMARK:
+            self.next_watermark, run.next_watermark = self.next_watermark or run.next_watermark, None
+        if len(run.watermark or "") > KEPT_WATERMARK:
+            self.watermark, run.watermark = run.watermark, None
 
 
 def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: int) -> dict[str, Any]:
@@ -64,8 +77,10 @@ def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: 
         "started_at": None if run.started_at is None else to_datetime(run.started_at),
         "nominal_at": None if run.nominal_at is None else to_datetime(run.nominal_at),
         "heartbeat_seconds": run.heartbeat_seconds,
-        "watermark": run.watermark,
-        "next_watermark": (run.end and run.end.next_watermark) or run.next_watermark,
+        "watermark": _known(run.watermark, brought.watermark),
+        "next_watermark": _known(
+            run.end.next_watermark if run.end else None, run.next_watermark, brought.next_watermark
+        ),
         "last_heartbeat_at": None if run.last_heartbeat_at is None else to_datetime(run.last_heartbeat_at),
         "labels_started": brought.labels_started,
         "labels_ended": brought.labels_ended,
@@ -77,6 +92,10 @@ def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: 
         optional |= _end_of(run, run.end, brought)
     fields |= {name: value for name, value in optional.items() if value is not None}
     return fields
+
+
+def _known(*values: str | None) -> str | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _end_of(run: Run, end: End, brought: Brought) -> dict[str, Any]:

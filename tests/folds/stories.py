@@ -1,0 +1,158 @@
+"""Any story that a partition may tell: strategies for events, declarations and pulses, extreme ones among them."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from folds.log import NOON, PIPELINE, identity
+from watchline.schemas import AnomalyRule, Mute, PipelineDeclared, decode
+from watchline.schemas.encoding import write
+from watchline.streams.declarations import Declared, fold_declaration, read_declaration
+from watchline.streams.effects import Effects
+from watchline.streams.rows import DeclarationRow
+from watchline.streams.runs.fold import RunsEvent
+
+thoroughly = settings(deadline=None, database=None, max_examples=int(os.environ.get("WATCHLINE_TEST_EXAMPLES", "100")))
+Step = RunsEvent | datetime | Declared  # a datetime is a pulse
+
+OLDEST, NEWEST = datetime(2000, 1, 1, tzinfo=UTC), NOON + timedelta(hours=24)
+HUGE = 2**63 - 1
+TEN_YEARS_MS = 10 * 366 * 86_400_000
+
+near = st.integers(-180, 180).map(lambda minutes: NOON + timedelta(minutes=minutes))
+moments = st.one_of(near, near, near, st.sampled_from((OLDEST, NEWEST, NOON)))
+counts = st.none() | st.integers(0, 50) | st.sampled_from((0, 10**6, HUGE))
+texts = st.sampled_from(("1", "2", "9" * 600, "ü\u202e<!channel>", ""))
+maps = st.dictionaries(st.sampled_from(("a", "b")), st.sampled_from(("1", "2")), max_size=2)
+metrics = st.dictionaries(
+    st.sampled_from(("m", "n", "<!here>", "inserts", "x" * 200)),
+    st.sampled_from((1e308, -1e308, 5e-324, 0.0, -0.0, 1.0, 2.5, -3.0)),
+    max_size=4,
+)
+
+
+@st.composite
+def run_events(draw: st.DrawFn, runs: int = 4) -> RunsEvent:
+    """An event of one of a few runs, as the decoder reads it; equal ones are repetitions with one id."""
+    kind = draw(st.sampled_from(("started", "heartbeat", "ended", "ended", "feedback")))
+    fields = draw(FIELDS[kind])
+    at, run = draw(moments), draw(st.integers(1, runs))
+    return event_of(kind, run, at, fields)
+
+
+def event_of(kind: str, run: int, at: datetime, fields: dict[str, Any]) -> RunsEvent:
+    """The event that these words describe."""
+    name = {"feedback": "feedback.given"}.get(kind, f"run.{kind}")
+    document = {
+        "event_type": name,
+        "event_id": str(identity(name, run, at, sorted(fields.items(), key=str))),
+        "occurred_at": at.isoformat(),
+        "pipeline": PIPELINE,
+        "run_id": str(identity("run", run)),
+        **{key: value for key, value in fields.items() if value is not None},
+    }
+    event = decode(orjson.dumps(document), now=NOON)
+    assert isinstance(event, RunsEvent)
+    return event
+
+
+def optional(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+parents = optional(st.sampled_from([str(identity("mother", n)) for n in range(3)]))
+FIELDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "started": st.fixed_dictionaries(
+        {
+            "parent_run_id": parents,
+            "attempt": optional(st.sampled_from((1, 2, 2**31 - 1))),
+            "watermark": optional(texts),
+            "next_watermark": optional(texts),
+            "heartbeat_seconds": optional(st.sampled_from((1e-300, 60.0, 3e8))),
+            "nominal_at": optional(moments.map(datetime.isoformat)),
+            "backfill": optional(st.booleans()),
+            "labels": optional(maps),
+            "metadata": optional(maps),
+            "producer": optional(st.sampled_from(({"host": "h1"}, {"host": "h2"}))),
+        }
+    ),
+    "heartbeat": st.just({}),
+    "ended": st.fixed_dictionaries(
+        {
+            "status": st.sampled_from(("succeeded", "succeeded", "succeeded", "failed", "aborted", "exploded")),
+            "started_at": optional(moments.map(datetime.isoformat)),
+            "duration_ms": optional(st.sampled_from((0, 1, 60_000, 3_600_000, TEN_YEARS_MS))),
+            "inserts": counts,
+            "updates": counts,
+            "deletes": counts,
+            "total_rows": counts,
+            "metrics": optional(metrics),
+            "next_watermark": optional(texts),
+            "error": optional(st.sampled_from(("boom", "é" * 8000))),
+            "backfill": optional(st.booleans()),
+            "labels": optional(maps),
+            "metadata": optional(maps),
+        }
+    ),
+    "feedback": st.fixed_dictionaries({"verdict": st.sampled_from(("expected", "false_positive", "new_normal"))}),
+}
+
+CHECKS = ("freshness", "timeliness", "anomaly", "failure", "all")
+mutes = st.builds(
+    Mute,
+    check=st.sampled_from(CHECKS),
+    until=st.none() | near | st.sampled_from((datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))),
+)
+rules = st.builds(
+    AnomalyRule,
+    metric=st.sampled_from(("*", "inserts", "m", "duration_seconds")),
+    active=st.booleans(),
+    z_limit=st.sampled_from((None, 2.0, 10.0)),
+    min_runs=st.sampled_from((3, 10)),
+    direction=st.sampled_from(("both", "high", "low")),
+    scale=st.sampled_from(("log", "linear")),
+    min_relative_change=st.sampled_from((0.0, 0.2, 100.0)),
+    min_absolute_change=st.sampled_from((None, 0.0, 1e308)),
+    min_value=st.sampled_from((None, -1e308, 1.0)),
+    max_value=st.sampled_from((None, 1e308, 10.0)),
+)
+limits = st.none() | st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0))
+
+
+@st.composite
+def declarations(draw: st.DrawFn) -> Declared:
+    """What a declaration says once it was read back from its row."""
+    age, duration = draw(limits), draw(limits)
+    event = PipelineDeclared.model_validate(
+        {
+            "event_id": UUID(int=1),
+            "occurred_at": draw(moments),
+            "pipeline": PIPELINE,
+            "active": draw(st.sampled_from((True, True, True, False))),
+            "freshness": age and {"max_age_seconds": age},
+            "timeliness": duration and {"max_duration_seconds": duration},
+            "mutes": draw(st.lists(mutes, max_size=2)),
+            "anomaly_rules": draw(st.lists(rules, max_size=3)),
+            "schedule": {
+                "cron": "* * * * *",
+                "timezone": draw(st.sampled_from(("UTC", "Asia/Tokyo", "Mars/X", "../x"))),
+            },
+        }
+    )
+    row = DeclarationRow(0)
+    read = decode(write(event), now=NOON)
+    assert isinstance(read, PipelineDeclared)
+    fold_declaration(row, read, epoch=0, effects=Effects())
+    return read_declaration(row)
+
+
+def stories(*, runs: int = 4, most: int = 25) -> st.SearchStrategy[list[Step]]:
+    """Events, pulses and declarations in any order."""
+    return st.lists(st.one_of(run_events(runs), run_events(runs), near, declarations()), min_size=1, max_size=most)

@@ -1,0 +1,95 @@
+"""A crash between what was said and what was written, anywhere, changes nothing in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from folds.log import KEY, NOON, Log
+from folds.stories import declarations, near, run_events, thoroughly
+from watchline.streams.declarations import Declared
+from watchline.streams.intake import Taken
+from watchline.streams.rows import unpack_run
+from watchline.streams.runs.desk import Desk
+
+records = st.lists(st.one_of(run_events(12), run_events(12), near), min_size=1, max_size=40)
+accidents = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "none", "undone"))), max_size=30)
+restarts = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "undone", "restarted"))), max_size=30)
+onward = st.lists(st.one_of(run_events(12), run_events(12), st.none()), min_size=1, max_size=40)
+
+
+def essence(log: Log) -> dict[str, Any]:
+    """Everything a row says but how far it has read: a pulse that decides nothing may leave no trace."""
+    row = log.row
+    tree = msgspec.structs.asdict(row) | {"offset": None, "ended": [unpack_run(packed) for packed in row.ended]}
+    return tree | {"first_seen_at": None}
+
+
+def said(log: Log) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    return (
+        {anomaly.anomaly_id: anomaly for anomaly in log.anomalies},
+        {(incident.incident_id, incident.transition_no): incident for incident in log.incidents},
+    )
+
+
+def live_through(log: Log, taken: list[Taken], accidents: Iterable[tuple[int, str]]) -> None:
+    """Fold `taken` in batches; after an accident what was said stays said, and the batch is folded again."""
+    at, todo = 0, iter(accidents)
+    while at < len(taken):
+        size, accident = next(todo, (5, "none"))
+        rows, clock = dict(log.rows), copy(log.desk.clock)
+        log.take(taken[at : at + size])
+        if accident == "none":
+            at += size
+            continue
+        log.rows = rows
+        if accident == "undone":
+            log.desk.reset(clock)
+        else:
+            log.desk = Desk(0)
+
+
+@thoroughly
+@given(records, declarations(), accidents)
+def test_a_batch_that_is_folded_again_with_other_borders_ends_in_the_same_row(
+    story: list[Any], declared: Declared, accidents: list[tuple[int, str]]
+) -> None:
+    calm, rough = Log(declared), Log(declared)
+    taken = [calm.record(step) for step in story]
+    for record in taken:
+        calm.take([record])
+
+    live_through(rough, taken, accidents)
+
+    assert (KEY in rough.rows) == (KEY in calm.rows)
+    if KEY in calm.rows:
+        assert essence(rough) == essence(calm)
+    assert said(rough) == said(calm)
+
+
+@thoroughly
+@given(onward, declarations(), restarts)
+def test_a_worker_that_begins_anew_in_mid_batch_ends_in_the_same_row(
+    story: list[Any], declared: Declared, accidents: list[tuple[int, str]]
+) -> None:
+    """Pulses go forward and no data turns stale here: what is fresh is told by the clock, which a new worker lacks."""
+    declared = replace(declared, freshness_limit=None)
+    calm, rough = Log(declared), Log(declared)
+    steps = [NOON + n * timedelta(minutes=10) if step is None else step for n, step in enumerate(story)]
+    taken = [calm.record(step) for step in steps]
+    for record in taken:
+        calm.take([record])
+
+    live_through(rough, taken, accidents)
+
+    assert (KEY in rough.rows) == (KEY in calm.rows)
+    if KEY in calm.rows:
+        assert essence(rough) == essence(calm)
+    assert said(rough) == said(calm)
