@@ -51,6 +51,9 @@ class RunsFolder:
             if partition in self._desks:  # a rebalance may have taken it meanwhile
                 self._desks[partition].reset(clock)
 
+    def done(self) -> None:
+        self._clocks = {}
+
     def wake(self, partition: int, key: bytes) -> None:
         """Look at a pipeline at the next pulse: its declaration changed."""
         if partition in self._desks:
@@ -71,6 +74,7 @@ class DeclarationsFolder:
     def __init__(self, table: StateTable, *, epoch: int, wake: Callable[[int, bytes], None]) -> None:
         self._table, self._epoch, self._wake = table, epoch, wake
         self._read: dict[bytes, tuple[bytes, Declared]] = {}
+        self._folded: dict[int, dict[bytes, bytes]] = {}
 
     def fold(self, intake: Intake, *, now: int) -> Folded:  # noqa: ARG002 - the time of a declaration is its own
         rows: dict[int, dict[bytes, bytes]] = {}
@@ -85,12 +89,17 @@ class DeclarationsFolder:
                     row.offset = record.offset
                     fold_declaration(row, record.event, epoch=self._epoch, effects=effects[partition])
             rows[partition] = {key: encode_row(row) for key, row in held.items()}
-            for key in held:
-                self._wake(partition, key)
+        self._folded = rows
         return rows, effects
 
     def undo(self) -> None:
         """Nothing is kept in memory that a batch changes."""
+
+    def done(self) -> None:
+        """Wake pipelines only now: whoever looks earlier still finds the old declaration."""
+        for partition, rows in self._folded.items():
+            for key in rows:
+                self._wake(partition, key)
 
     def declared(self, key: bytes) -> Declared:
         """What `key` has declared, the defaults if nothing; read once for each row."""
@@ -132,6 +141,9 @@ class WatermarksFolder:
 
     def undo(self) -> None:
         """Nothing is kept in memory that a batch changes."""
+
+    def done(self) -> None:
+        """Nobody else reads these rows."""
 
 
 def _row_of(table: StateTable, held: dict[bytes, Row], key: bytes, new: Row) -> Row:

@@ -38,6 +38,10 @@ class Folder(Protocol):
         """Forget the fold of a batch that could not be finished."""
         ...
 
+    def done(self) -> None:
+        """The rows of the last fold can be read by others now."""
+        ...
+
 
 class NotOurs(Exception):
     """The partitions moved while the batch was folded: whoever owns them now reads it again."""
@@ -85,6 +89,7 @@ class Shell:
         await publish_dead_letters(app, topics, intake.dead)
         self._check_ownership(events)
         await asyncio.gather(*await self._table.put_many(rows))
+        self._folder.done()
         if intake.dead or intake.misplaced:
             log.warning(
                 "batch.sorted_out", topic=self._topic, dead=len(intake.dead), misplaced=len(intake.misplaced),

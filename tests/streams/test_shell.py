@@ -1,0 +1,170 @@
+"""The promise of the shell: effects before rows, and a failure in between changes nothing in the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+from aiokafka.errors import KafkaError
+from faust.types.tuples import TP, ConsumerMessage
+
+from folds.log import KEY, NOON, ended, started
+from watchline.schemas import KafkaConnection, PipelineDeclared, encode
+from watchline.streams import shell
+from watchline.streams.declarations import UNDECLARED
+from watchline.streams.folders import DeclarationsFolder, RunsFolder
+from watchline.streams.pulses import encode_pulse
+from watchline.streams.runs.desk import Rhythm, Tables
+from watchline.streams.settings import StreamsSettings
+from watchline.streams.shell import Folder, Shell
+from watchline.streams.transport import RawRecord
+
+SETTINGS = StreamsSettings(kafka=KafkaConnection(bootstrap_servers="127.0.0.1:1"), partitions=1)
+PULSE = encode_pulse(1_796_040_000_000_000)
+
+
+@dataclass
+class Event:
+    """What Faust hands over."""
+
+    message: ConsumerMessage
+
+
+@dataclass
+class World:
+    """Producer, application and table in one, with a journal of what became durable; `fail_at` step nothing does."""
+
+    fail_at: int | None = None
+    steps: int = 0
+    journal: list[str] = field(default_factory=list)
+    sent: dict[tuple[str, bytes | None], bytes | None] = field(default_factory=dict)
+    data: dict[bytes, bytes] = field(default_factory=dict)
+    mine: frozenset[int] = frozenset({0})
+    consumer_generation_id: int = 1
+    between: Callable[[], None] = lambda: None
+
+    @property
+    def producer(self) -> World:
+        return self
+
+    def owned(self) -> frozenset[int]:
+        return self.mine
+
+    async def send_batches(self, topic: str, partition: int, records: Iterable[RawRecord]) -> list[Any]:
+        self._step(topic)
+        self.between()
+        self.sent |= {(topic, value): value for _, value, _ in records}
+        return []
+
+    async def partition_of(self, topic: str, key: bytes | None) -> int:
+        return 0
+
+    async def put_many(self, by_partition: Mapping[int, Mapping[bytes, bytes]]) -> list[asyncio.Future[None]]:
+        self._step("rows")
+        for rows in by_partition.values():
+            self.data |= rows
+        return []
+
+    def rows(self) -> list[tuple[int, bytes, bytes]]:
+        return [(0, key, row) for key, row in self.data.items()]
+
+    def _step(self, name: str) -> None:
+        self.steps += 1
+        if self.steps - 1 == self.fail_at:
+            raise KafkaError(f"{name} is away")
+        self.journal.append(name)
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "FIRST_RETRY_SECONDS", 0.0)
+
+
+def events(*values: bytes, first: int = 0) -> list[Any]:
+    return [
+        Event(
+            cast(Any, ConsumerMessage)(
+                "watchline.runs", 0, first + n, 1.5, 0, None, KEY, value, None,
+                tp=TP("watchline.runs", 0), generation_id=1,
+            )
+        )
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+
+
+def runs_folder(world: World) -> RunsFolder:
+    tables = Tables(row=world.data.get, declared=lambda _: UNDECLARED, keys=lambda _: list(world.data))
+    return RunsFolder(tables, Rhythm(5, 0, 0))
+
+
+def shell_of(world: World, folder: Folder) -> Shell:
+    return Shell(cast(Any, world), SETTINGS, "watchline.runs", cast(Any, world), folder)
+
+
+STORY = (
+    PULSE,
+    encode(started("a", NOON)),
+    b"{",
+    encode(ended("a", NOON + timedelta(minutes=1), "failed", error={"message": "boom"})),
+)
+
+
+async def test_effects_and_dead_letters_are_durable_before_the_row() -> None:
+    world = World()
+
+    await shell_of(world, runs_folder(world)).absorb(events(*STORY))
+
+    assert sorted(world.journal[:-1]) == ["watchline.dead-letters", "watchline.incidents", "watchline.state"]
+    assert world.journal[-1] == "rows"
+
+
+@pytest.mark.parametrize("step", range(4))
+async def test_a_step_that_fails_once_leads_to_the_same_rows_and_records(step: int) -> None:
+    calm, rough = World(), World(fail_at=step)
+
+    await shell_of(calm, runs_folder(calm)).absorb(events(*STORY))
+    await shell_of(rough, runs_folder(rough)).absorb(events(*STORY))
+
+    def findings(world: World) -> set[tuple[str, bytes | None]]:
+        return {entry for entry in world.sent if "dead" not in entry[0]}  # a letter says when it was written
+
+    assert rough.steps > calm.steps
+    assert set(rough.data) == {KEY}
+    assert findings(rough) == findings(calm)
+
+
+async def test_a_batch_whose_partition_moved_is_dropped_in_peace() -> None:
+    world = World(mine=frozenset())
+
+    await shell_of(world, runs_folder(world)).absorb(events(*STORY))
+
+    assert world.journal == []
+
+
+async def test_a_partition_that_moves_while_effects_are_sent_gets_no_row_from_us() -> None:
+    world = World()
+    folder = runs_folder(world)
+
+    def rebalance() -> None:
+        world.mine = frozenset()
+        folder.keep(world.mine)
+
+    world.between = rebalance
+    await shell_of(world, folder).absorb(events(*STORY))
+
+    assert "rows" not in world.journal
+
+
+async def test_a_pipeline_is_woken_when_its_declaration_can_be_read() -> None:
+    world = World()
+    seen: list[bool] = []
+    folder = DeclarationsFolder(cast(Any, world), epoch=0, wake=lambda _, key: seen.append(key in world.data))
+    declared = PipelineDeclared(event_id=started("a").event_id, occurred_at=NOON, pipeline=KEY.decode())
+
+    await shell_of(world, folder).absorb(events(encode(declared)))
+
+    assert seen == [True]
