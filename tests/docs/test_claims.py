@@ -1,0 +1,105 @@
+"""What the documents say in passing: commands, options, files, packages, and what an alert looks like."""
+
+from __future__ import annotations
+
+import io
+import re
+import tomllib
+from pathlib import Path
+from uuid import UUID
+
+import click
+import pytest
+
+from brokers.apache import REPOSITORY
+from docs.blocks import block_with, documents, name_of, prose_of
+from slack.incidents import after, incident, message, resolved
+from watchline.cli.main import cli
+from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
+
+CODE = re.compile(r"`([^`\n]+)`")
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+README_LINES = 90
+
+
+def codes_of(document: Path) -> list[str]:
+    """What stands in backticks in the text."""
+    return CODE.findall(prose_of(document.read_text()))
+
+
+def unknown_in(words: list[str]) -> list[str]:
+    """The commands and options among the words that do not exist; words in capitals stand for others."""
+    command: click.Command = cli
+    unknown = []
+    for word in words:
+        name = word.partition("=")[0]
+        if word.startswith("--"):
+            unknown += [name] if name not in options_of(command) else []
+        elif isinstance(command, click.Group) and not word.isupper():
+            found = command.get_command(click.Context(command), word)
+            command, unknown = (found, unknown) if found else (command, [*unknown, word])
+    return unknown
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Every option that a command knows, `--help` too."""
+    return {name for parameter in command.get_params(click.Context(command)) for name in parameter.opts}
+
+
+@pytest.mark.parametrize("document", documents(), ids=name_of)
+def test_every_command_that_is_mentioned_exists_with_its_options(document: Path) -> None:
+    mentioned = [code for code in codes_of(document) if code.startswith("watchline ")]
+
+    wrong = {code: unknown for code in mentioned if (unknown := unknown_in(code.partition(" -- ")[0].split()[1:]))}
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("document", documents(), ids=name_of)
+def test_every_target_that_is_mentioned_exists(document: Path) -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+
+    for target in re.findall(r"`make ([a-z-]+)", document.read_text()):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{name_of(document)}: make {target}"
+
+
+@pytest.mark.parametrize("document", documents(), ids=name_of)
+def test_every_path_that_is_mentioned_exists(document: Path) -> None:
+    folders = "|".join(path.name for path in REPOSITORY.iterdir() if path.is_dir() and not path.name.startswith("t"))
+    paths = [code for code in codes_of(document) if re.fullmatch(rf"({folders}|tests)/[\w./-]*", code)]
+
+    assert [path for path in paths if not (REPOSITORY / path).exists()] == []
+
+
+def test_what_is_installed_by_name_is_declared() -> None:
+    text = "".join(document.read_text() for document in documents())
+    installed = re.findall(r"pip install (?:--upgrade )?'?([a-z]+)(?:\[([a-z,]+)\])?", text)
+
+    assert installed
+    assert {name for name, _ in installed} == {PROJECT["name"]}
+    assert {extra for _, extras in installed for extra in extras.split(",") if extra} <= set(
+        PROJECT["optional-dependencies"]
+    )
+
+
+def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
+    text = (REPOSITORY / "README.md").read_text()
+
+    first = block_with("README.md", "make demo")
+
+    assert first.commands == ["make demo", "make test"]
+    assert text.index("```bash") == text.index("```")
+    assert len(text.splitlines()) <= README_LINES
+
+
+async def test_the_sample_of_an_alert_is_what_the_notifier_says() -> None:
+    opened = incident(severity="warn", incident_id=UUID("3e954c53-0000-4000-8000-000000000001"))
+    output = io.StringIO()
+    channel = TerminalChannel(AlertConsole(file=output, width=80))
+
+    await channel.send(message(opened))
+    output.write("\n")
+    await channel.send(message(resolved(opened, after(hours=3))))
+
+    printed = "\n".join(line.rstrip() for line in output.getvalue().splitlines())
+    assert block_with("docs/alerts.md", "WARN orders_daily").text.rstrip() == printed
