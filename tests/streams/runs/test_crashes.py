@@ -12,9 +12,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folds.log import KEY, NOON, Log
+from folds.log import KEY, NOON, Log, ended, started
 from folds.stories import declarations, near, run_events, thoroughly
 from watchline.streams.declarations import Declared
+from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.intake import Taken
 from watchline.streams.rows import unpack_run
 from watchline.streams.runs.desk import Desk
@@ -23,6 +24,9 @@ records = st.lists(st.one_of(run_events(12), run_events(12), near), min_size=1, 
 accidents = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "none", "undone"))), max_size=30)
 restarts = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "undone", "restarted"))), max_size=30)
 onward = st.lists(st.one_of(run_events(12), run_events(12), st.none()), min_size=1, max_size=40)
+
+LIMITED = Declared(timeliness_limit=600 * SECOND, freshness_limit=3600 * SECOND, first_declared_at=to_micros(NOON))
+MINUTE = timedelta(minutes=1)
 
 
 def essence(log: Log) -> dict[str, Any]:
@@ -93,3 +97,38 @@ def test_a_worker_that_begins_anew_in_mid_batch_ends_in_the_same_row(
     if KEY in calm.rows:
         assert essence(rough) == essence(calm)
     assert said(rough) == said(calm)
+
+
+def test_what_was_due_in_a_batch_that_was_undone_is_due_again() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+    log.pulse(NOON)
+    rows, clock = dict(log.rows), copy(log.desk.clock)
+    pulse = log.record(NOON + 11 * MINUTE)
+
+    log.take([pulse])
+    log.rows = rows
+    log.desk.reset(clock)
+    log.take([pulse])
+
+    first, second = log.incidents
+    assert first == second
+
+
+def test_what_a_clock_ahead_opened_is_closed_when_it_is_put_right() -> None:
+    log = Log(LIMITED)
+    log.append(ended("a", NOON, inserts=1))
+    log.pulse(NOON + 70 * MINUTE)
+
+    log.pulse(NOON + 10 * MINUTE)
+
+    assert log.transitions("freshness") == ["opened", "resolved"]
+
+
+def test_deadlines_rebuilt_in_mid_batch_know_what_the_batch_brought() -> None:
+    log = Log(LIMITED)
+    log.pulse(NOON)
+
+    log.take([log.record(step) for step in (started("a", NOON), NOON + MINUTE, NOON - 10 * MINUTE, NOON + 11 * MINUTE)])
+
+    assert log.transitions("timeliness") == ["opened"]
