@@ -6,13 +6,15 @@ A streams worker, a sink and a notifier run as processes of their own, as `watch
 sends starts and ends at `--rate` events a second, whatever comes back, asks Postgres over a connection of its own
 every 3 ms which of the awaited ends are there, and is the Slack that is posted to: one monotonic clock for all.
 An end counts from the moment that it is handed to the Kafka producer. `group_wait` is 0, and the notifier may send
-as many messages as it likes: the limit of one message a second and channel is Slack's, not ours to measure.
+as many messages as it likes: the limit of one message a second and channel is Slack's, not ours to measure. Every
+round begins with servers and services of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -46,30 +48,38 @@ BUDGETS = {"row": (0.15, 1.0), "slack": (None, 2.0)}  # p50 and p99, in seconds
 Round = dict[str, list[float]]
 
 
-async def measure(servers: Servers, port: int, shape: Shape, rounds: int) -> list[Round]:
-    """The seconds that everything took, by way, for each round."""
-    connection = await asyncpg.connect(servers.dsn)
-    topic = read_topics().runs
-    async with AIOKafkaProducer(**servers.kafka.client_arguments(), acks="all") as producer:
-        try:
-            return [await measure_round(producer, topic, connection, port, shape, f"{n}") for n in range(rounds)]
-        finally:
-            await connection.close()
+def measure(shape: Shape, rounds: int, address: str | None) -> list[Round]:
+    """The seconds that everything took, by way, for each round; every round has a stack of its own.
+
+    The embedded broker slows down as its log grows, which is nothing that a round should inherit.
+    """
+    found = []
+    for number in range(rounds):
+        port = free_port()
+        environment = {**UNLIMITED, "WATCHLINE_SLACK_WEBHOOK_URL": f"http://127.0.0.1:{port}/services/bench"}
+        with tempfile.TemporaryDirectory(prefix="watchline-bench-") as folder:
+            servers = servers_of(Path(folder), address, prefix=f"bench-{os.getpid()}-{number}")
+            with Stack(
+                Path(folder), servers, announce=lambda _: None, show_alert=lambda _: None, environment=environment
+            ) as stack:
+                found.append(asyncio.run(measure_round(servers, port, shape)))
+                stack.check()
+    return found
 
 
-async def measure_round(
-    producer: AIOKafkaProducer, topic: str, connection: asyncpg.Connection, port: int, shape: Shape, mark: str
-) -> Round:
+async def measure_round(servers: Servers, port: int, shape: Shape) -> Round:
     """One round: warm-up, load, and the wait for the last to arrive."""
     rows, requests = Arrivals[UUID](), Arrivals[str]()
-    async with slack(port, requests):
+    connection = await asyncpg.connect(servers.dsn)
+    async with slack(port, requests), AIOKafkaProducer(**servers.kafka.client_arguments(), acks="all") as producer:
         watching = asyncio.create_task(watch_rows(connection, rows))
         try:
-            reached = await send_load(producer, topic, shape, mark, rows, requests)
+            reached = await send_load(producer, read_topics().runs, shape, rows, requests)
             await drain(rows, requests, watching)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+            await connection.close()
     return {"row": rows.seconds, "slack": requests.seconds, "reached": [reached]}
 
 
@@ -109,17 +119,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print figures as JSON, not as a table")
     options = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
-    shape = Shape(options.rate, options.warmup, options.seconds)
-    port = free_port()
-    with tempfile.TemporaryDirectory(prefix="watchline-bench-") as folder:
-        directory = Path(folder)
-        servers = servers_of(directory, options.broker)
-        environment = {**UNLIMITED, "WATCHLINE_SLACK_WEBHOOK_URL": f"http://127.0.0.1:{port}/services/bench"}
-        with Stack(
-            directory, servers, announce=lambda _: None, show_alert=lambda _: None, environment=environment
-        ) as stack:
-            rounds = asyncio.run(measure(servers, port, shape, options.rounds))
-            stack.check()
+    rounds = measure(Shape(options.rate, options.warmup, options.seconds), options.rounds, options.broker)
     show("latency", figures_of(rounds, options.rate), as_json=options.json)
 
 

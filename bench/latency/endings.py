@@ -16,7 +16,7 @@ from bench.latency.arrivals import Arrivals
 
 POLL_SECONDS = 0.003
 ENDED = "select run_id from runs where run_id = any($1::uuid[]) and ended_at is not null"
-FAILING = re.compile(r"failing_\w+")
+FAILING = re.compile(r"failing_\d+")
 
 
 async def watch_rows(connection: asyncpg.Connection, rows: Arrivals[UUID]) -> None:

@@ -38,17 +38,16 @@ class Job:
     fails: bool
 
 
-def job_of(number: int, mark: str) -> Job:
-    """Run `number` of the round that `mark` tells from all others."""
+def job_of(number: int) -> Job:
+    """Run `number` of a round."""
     fails = number % FAILING_EVERY == 0
-    return Job(number, uuid4(), f"failing_{mark}_{number}" if fails else f"pipeline_{number % PIPELINES:04d}", fails)
+    return Job(number, uuid4(), f"failing_{number}" if fails else f"pipeline_{number % PIPELINES:04d}", fails)
 
 
 async def send_load(
     producer: AIOKafkaProducer,
     topic: str,
     shape: Shape,
-    mark: str,
     rows: Arrivals[UUID],
     requests: Arrivals[str],
 ) -> float:
@@ -61,7 +60,7 @@ async def send_load(
     for number in range(runs + lag):
         await asyncio.sleep(began + 2 * number / shape.rate - time.monotonic())
         if number < runs:
-            jobs[number] = job = job_of(number, mark)
+            jobs[number] = job = job_of(number)
             sent.append(await send(producer, topic, start_of(job.pipeline, job.run_id, datetime.now(UTC))))
         if number >= lag:
             job = jobs.pop(number - lag)

@@ -52,9 +52,9 @@ class NamedKafka:
         self.postgres.stop()
 
 
-def servers_of(directory: Path, address: str | None) -> Servers:
-    """Servers below `directory`; what the caller has set of `WATCHLINE_*` must not change what is measured."""
+def servers_of(directory: Path, address: str | None, *, prefix: str) -> Servers:
+    """Servers below `directory`, topics under `prefix`; nothing that the caller has set as `WATCHLINE_*` counts."""
     for name in [name for name in os.environ if name.startswith("WATCHLINE_")]:
         del os.environ[name]
-    os.environ["WATCHLINE_TOPIC_PREFIX"] = f"bench-{os.getpid()}"
+    os.environ["WATCHLINE_TOPIC_PREFIX"] = prefix
     return EmbeddedServers(directory, announce=lambda _: None) if address is None else NamedKafka(directory, address)

@@ -53,7 +53,7 @@ def test_what_left_in_the_warm_up_does_not_count_and_nothing_arrives_twice() -> 
 
 
 def test_every_failing_run_has_a_pipeline_of_its_own_and_the_others_share_theirs() -> None:
-    jobs = [job_of(number, "round") for number in range(100 * FAILING_EVERY)]
+    jobs = [job_of(number) for number in range(100 * FAILING_EVERY)]
 
     failing = [job.pipeline for job in jobs if job.fails]
     assert len(failing) == len(set(failing)) == 100
