@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any
 
+import orjson
 import pytest
 from faust.types.tuples import TP, ConsumerMessage, Message
 
 from folds.log import KEY, NOON, ended, started
-from watchline.schemas import RunEnded, RunStarted, encode
+from watchline.schemas import PipelineDeclared, RunEnded, RunStarted, encode
 from watchline.streams.intake import Homes, Intake, sort_out
 from watchline.streams.pulses import PartitionClock, decode_pulse, encode_pulse
 
@@ -74,6 +75,27 @@ def test_a_huge_key_is_a_dead_letter() -> None:
     intake = sort(message(encode(started("a")), b"k" * 300_000))
 
     assert [letter.reason for letter in intake.dead] == ["too_large"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"anomaly_rules": [{"metric": "a"}] * 17_000}, {"sources": [{"name": "a"}] * 19_000}],
+    ids=["rules", "datasets"],
+)
+def test_a_declaration_that_grows_beyond_a_record_is_a_dead_letter(fields: dict[str, Any]) -> None:
+    plain = PipelineDeclared(event_id=started("a").event_id, occurred_at=NOON, pipeline="orders_daily")
+    raw = orjson.dumps(orjson.loads(encode(plain)) | fields)
+
+    intake = sort_out([message(raw)], homes=HOMES, expects=(PipelineDeclared,), now=NOON, epoch=0)
+
+    assert [letter.reason for letter in intake.dead] == ["too_large"]
+    assert len(intake.dead[0].value or "") > len(raw)
+
+
+def test_a_large_event_that_does_not_grow_is_taken() -> None:
+    event = started("a", metadata={"notes": ["x" * 8000] * 30})
+
+    assert len(sort(message(encode(event))).taken[HOME]) == 1
 
 
 def test_an_event_of_another_topic_is_a_dead_letter() -> None:

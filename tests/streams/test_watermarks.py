@@ -11,7 +11,7 @@ import pytest
 from folds.log import NOON, PIPELINE, identity
 from watchline.schemas import WatermarkAdvanced, WatermarkRecord
 from watchline.streams.effects import Effects
-from watchline.streams.rows import WatermarksRow
+from watchline.streams.rows import WatermarksRow, encode_row
 from watchline.streams.watermarks import fold_watermark
 
 
@@ -98,3 +98,16 @@ def test_a_watermark_that_breaks_its_declared_kind_is_compared_as_text() -> None
     records = fold(advance("ten", 0, "integer"), advance("eleven", 1, "integer"))
 
     assert records[-1].effective == "eleven"
+
+
+def test_a_pipeline_with_endless_datasets_forgets_those_it_heard_of_longest_ago() -> None:
+    row, effects = WatermarksRow(0), Effects()
+
+    for n in range(200):
+        row.offset = n
+        fold_watermark(row, advance("w" * 8000, n, "text", dataset=f"d{n}"), epoch=0, effects=effects)
+        fold_watermark(row, advance("1", n, "text", dataset="kept"), epoch=0, effects=effects)
+
+    assert len(encode_row(row)) < 600 * 1024
+    assert {"kept", "d199"} < set(row.marks)
+    assert "d0" not in row.marks

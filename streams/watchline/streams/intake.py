@@ -10,10 +10,12 @@ from datetime import datetime
 from aiokafka.partitioner import murmur2
 from faust.types.tuples import Message
 
-from watchline.schemas import BadEvent, Event, check_key, decode
+from watchline.schemas import BadEvent, Event, check_key, decode, encode
 from watchline.schemas.records import DeadLetter
 from watchline.streams.pulses import decode_pulse
 
+MAX_WRITTEN_BYTES = 400 * 1024  # a broker takes 1 MB unless told otherwise
+MODEST_BYTES = 32 * 1024  # below this no event grows beyond the limit
 Headers = list[tuple[str, bytes]]  # aiokafka takes nothing but a list
 Misplaced = tuple[bytes, bytes, Headers]
 
@@ -76,6 +78,7 @@ def sort_out(
             event = decode(message.value, now=now)
             if not isinstance(event, expects):
                 raise BadEvent("unknown_event_type", f"{event.event_type} does not belong on {message.topic}")
+            check_written_size(event, message.value)
         except BadEvent as bad:
             intake.dead.append(dead_letter_of(message, bad, failed_at=now, epoch=epoch))
             continue
@@ -85,6 +88,16 @@ def sort_out(
         else:
             intake.misplaced.append((key, message.value or b"", headers_of(message)))
     return intake
+
+
+def check_written_size(event: Event, raw: bytes | None) -> None:
+    """Refuse an event that would not fit into a record of ours: its batch would be retried for ever.
+
+    Written out in full, `{"metric":"a"}` is eight times as long and `1e15` four times. A run is written with its start
+    and its end, so two events must fit.
+    """
+    if len(raw or b"") > MODEST_BYTES and (size := len(encode(event))) > MAX_WRITTEN_BYTES:
+        raise BadEvent("too_large", f"written out it has {size} bytes; at most {MAX_WRITTEN_BYTES}")
 
 
 def dead_letter_of(message: Message, bad: BadEvent, *, failed_at: datetime, epoch: int) -> DeadLetter:

@@ -16,6 +16,8 @@ from watchline.streams.instants import to_datetime, to_micros
 from watchline.streams.rows import Mark, WatermarksRow, holds_digest, remember_digest
 
 KEPT_DIGESTS = 64
+MAX_MARKS_BYTES = 512 * 1024
+FEW_MARKS = 8  # so few fit, however long they are
 
 
 def fold_watermark(row: WatermarksRow, event: WatermarkAdvanced, *, epoch: int, effects: Effects) -> None:
@@ -24,15 +26,29 @@ def fold_watermark(row: WatermarksRow, event: WatermarkAdvanced, *, epoch: int, 
         return
     row.digests = remember_digest(row.digests, event.event_id.bytes, KEPT_DIGESTS)
     dataset = event.dataset or ""
-    mark = row.marks.get(dataset)
+    mark = row.marks.pop(dataset, None)
     regressed = mark is not None and _goes_back(mark, event)
     if mark is None:
-        mark = row.marks[dataset] = _mark_of(event)
+        mark = _mark_of(event)
     elif regressed:
         mark.regressions += 1
     elif _advances(mark, event):
-        row.marks[dataset] = mark = _mark_of(event, regressions=mark.regressions)
+        mark = _mark_of(event, regressions=mark.regressions)
+    row.marks[dataset] = mark  # the one heard of last stands last
+    if len(row.marks) > FEW_MARKS:
+        _make_room(row)
     effects.state.append(_record_of(event, dataset, mark, regressed, revision_of(epoch, row.offset)))
+
+
+def _make_room(row: WatermarksRow) -> None:
+    """Forget the datasets that were heard of longest ago: the row must fit into a record."""
+    sizes = [(name, len(name.encode()) + len(mark.effective.encode()) + 40) for name, mark in row.marks.items()]
+    excess = sum(size for _, size in sizes) - MAX_MARKS_BYTES
+    for name, size in sizes:
+        if excess <= 0:
+            return
+        del row.marks[name]
+        excess -= size
 
 
 def _mark_of(event: WatermarkAdvanced, regressions: int = 0) -> Mark:
