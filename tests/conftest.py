@@ -15,6 +15,7 @@ Types and functions are imports: `from brokers.kinds import Broker`, `from broke
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -54,6 +55,19 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("WATCHLINE_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """A command that a test runs in this process sets up logs for good; the next test finds them as they were."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    levels = {name: logging.getLogger(name).level for name in root.manager.loggerDict}
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for name in list(root.manager.loggerDict):
+        logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
 
 
 @pytest.fixture(scope="session")
