@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 from docs.blocks import Block
 from stack.services import Services
@@ -61,7 +62,7 @@ def make_program(folder: Path, name: str, text: str) -> None:
 def install(block: Block, folder: Path, dsn: str, stand_ins: Mapping[str, str]) -> Iterator[Installation]:
     """Run every line of `block`; the services go on running until the end."""
     make_program(folder, "watchline", f'exec {sys.executable} -m watchline.cli "$@"')
-    topics = Topics(f"t{folder.name.lower()}{os.getpid()}")
+    topics = Topics(f"t{uuid4().hex[:12]}")
     environment = {
         **environment_of(block, stand_ins), **QUICK,
         "WATCHLINE_TOPIC_PREFIX": topics.prefix, "WATCHLINE_OUTBOX_DIR": str(folder / "outbox"),

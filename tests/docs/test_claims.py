@@ -16,10 +16,13 @@ from docs.blocks import block_with, documents, name_of, prose_of
 from slack.incidents import after, incident, message, resolved
 from watchline.cli.main import cli
 from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
+from watchline.schemas import Topics
 
 CODE = re.compile(r"`([^`\n]+)`")
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+FOLDERS = "schemas|sdk|streams|consumers|cli|migrations|tests|bench|docs|scripts|.ci"
 README_LINES = 90
+DAY_MS = 86_400_000
 
 
 def codes_of(document: Path) -> list[str]:
@@ -65,8 +68,7 @@ def test_every_target_that_is_mentioned_exists(document: Path) -> None:
 
 @pytest.mark.parametrize("document", documents(), ids=name_of)
 def test_every_path_that_is_mentioned_exists(document: Path) -> None:
-    folders = "|".join(path.name for path in REPOSITORY.iterdir() if path.is_dir() and not path.name.startswith("t"))
-    paths = [code for code in codes_of(document) if re.fullmatch(rf"({folders}|tests)/[\w./-]*", code)]
+    paths = [code for code in codes_of(document) if re.fullmatch(rf"({FOLDERS})/[\w./-]*", code)]
 
     assert [path for path in paths if not (REPOSITORY / path).exists()] == []
 
@@ -80,6 +82,21 @@ def test_what_is_installed_by_name_is_declared() -> None:
     assert {extra for _, extras in installed for extra in extras.split(",") if extra} <= set(
         PROJECT["optional-dependencies"]
     )
+
+
+def test_the_table_of_topics_says_how_long_each_is_kept() -> None:
+    text = (REPOSITORY / "docs" / "production.md").read_text()
+    kept = {
+        name: line.rsplit("|", 2)[1]
+        for line in re.findall(r"^\| `watchline[.-].*\|$", text, re.MULTILINE)
+        for name in CODE.findall(line.split("|")[1])
+    }
+
+    for spec in Topics().specs():
+        said = kept.get(spec.name) or kept["watchline-streams-*-changelog"]
+        days = int(spec.config.get("retention.ms", "0")) // DAY_MS
+        assert (f"{days} days" if days else "compacted") in said, spec.name
+    assert set(kept) - {spec.name for spec in Topics().specs()} == {"watchline-streams-*-changelog"}
 
 
 def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:

@@ -62,10 +62,12 @@ def installation(
         "/run/secrets/watchline_dsn": str(secret),
         "3": "1",  # the broker of the tests stands alone
     }
-    with install(SETUP, folder, dsn, stand_ins) as made:
-        yield made
-    asyncio.run(delete_topics(broker.bootstrap_servers, [spec.name for spec in made.topics.specs()]))
-    asyncio.run(drop_database(postgres, name))
+    try:
+        with install(SETUP, folder, dsn, stand_ins) as made:
+            yield made
+        asyncio.run(delete_topics(broker.bootstrap_servers, [spec.name for spec in made.topics.specs()]))
+    finally:
+        asyncio.run(drop_database(postgres, name))
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +75,8 @@ def history(installation: Installation) -> None:
     done = installation.run(*python(HISTORY))
     assert "RuntimeError: the source is gone" in done.stderr
     wait_for_runs(installation, "pipeline = 'stock_daily'", HISTORY_RUNS)
-    query = "select kind from incidents where status = 'open'"
-    wait_for_rows(installation, query, 2)
+    wait_for_rows(installation, "select kind from incidents where status = 'open' and pipeline = 'stock_daily'", 2)
+    wait_for_rows(installation, "select metric from anomalies where pipeline = 'stock_daily'", 1)
 
 
 def python(code: str) -> tuple[str, ...]:
