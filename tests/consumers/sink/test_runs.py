@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from decimal import Decimal
 from typing import Any
 
+import asyncpg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sinking.records import after, ended, name_id, started
-from sinking.tables import Sinking
+from sinking.tables import Sinking, waiting_for_locks
 from watchline.consumers.sink.merging import merge_runs
+from watchline.consumers.sink.run_rows import row_from
 from watchline.schemas.records import RunRecord
 
 
@@ -166,6 +169,36 @@ async def test_a_run_id_that_another_pipeline_uses_too_does_not_change_hands(sin
     assert (run["pipeline"], run["status"]) == ("orders_daily", "running")
 
 
+async def test_a_run_id_that_another_sink_stores_in_the_same_moment_does_not_change_hands(sinking: Sinking) -> None:
+    """The other's row is there, uncommitted, when ours is looked up: it is not seen, and waited for by the COPY."""
+    await sinking.store(started("first"))
+    other = sinking.connection.transaction()
+    await other.start()
+    await sinking.connection.execute(
+        "insert into runs (run_id, pipeline, status, revision) values ($1, 'other', 'failed', 1)", name_id("run")
+    )
+    storing = asyncio.create_task(sinking.store(started(), first=1))
+    watcher = await asyncpg.connect(sinking.dsn)
+    await waiting_for_locks(watcher, 1)
+
+    await other.commit()
+
+    assert await storing == 0
+    rows = {row["run_id"]: row for row in await sinking.rows("runs")}
+    assert rows.keys() == {name_id("first"), name_id("run")}
+    assert (rows[name_id("run")]["pipeline"], rows[name_id("run")]["status"]) == ("other", "failed")
+    assert await sinking.rows("dead_letters") == []
+    await watcher.close()
+
+
+@pytest.mark.parametrize("seconds", [0.1 + 0.2, 1 / 3, 1e-7, 1e15 + 0.3, -0.0, 123456789.123])
+async def test_a_duration_becomes_the_numeric_that_postgres_makes_of_it(sinking: Sinking, seconds: float) -> None:
+    await sinking.store(ended(duration_seconds=seconds))
+
+    same = "select duration_seconds = $1::float8::numeric from runs"
+    assert await sinking.connection.fetchval(same, seconds)
+
+
 async def test_an_undeclared_pipeline_gets_a_row_from_its_first_run(sinking: Sinking) -> None:
     await sinking.store(started(pipeline="surprise"))
 
@@ -205,10 +238,11 @@ def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
 
 @given(history=histories(), cut=st.integers(0, 6))
 def test_merging_in_two_steps_is_merging_at_once(history: list[RunRecord], cut: int) -> None:
-    at_once = merge_runs(history)
+    rows = [row_from(record) for record in history]
+    at_once = merge_runs(rows)
 
-    in_steps = merge_runs(merge_runs(history[:cut]) + merge_runs(history[cut:]))
-    replayed = merge_runs(merge_runs(history[:cut]) + merge_runs(history))
+    in_steps = merge_runs(merge_runs(rows[:cut]) + merge_runs(rows[cut:]))
+    replayed = merge_runs(merge_runs(rows[:cut]) + merge_runs(rows))
 
     assert in_steps == at_once
     assert replayed == at_once

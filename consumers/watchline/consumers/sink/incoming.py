@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from watchline.schemas import decode_record
+from watchline.consumers.sink.run_rows import Meaning, decode
 from watchline.schemas.errors import BadEvent
-from watchline.schemas.records import DeadLetter, SinkRecord
+from watchline.schemas.records import DeadLetter
 
 
 class Source(Protocol):
@@ -37,14 +37,14 @@ class Incoming:
     """A Kafka record and its meaning; bytes without a meaning become a dead letter."""
 
     source: Source
-    record: SinkRecord
+    record: Meaning
     bad: bool = False
 
 
 def read(source: Source, *, now: datetime, log_epoch: int) -> Incoming:
     """Decode one record of the streams' topics; never raises for what is in it."""
     try:
-        return Incoming(source, decode_record(source.value))
+        return Incoming(source, decode(source.value))
     except BadEvent as error:
         letter = dead_letter(source, error.reason, error.detail, now=now, log_epoch=log_epoch)
         return Incoming(source, letter, bad=True)

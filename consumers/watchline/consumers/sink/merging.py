@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from watchline.schemas.records import RunRecord
+import msgspec
+
+from watchline.consumers.sink.run_rows import RunRow
 
 # None is "not known" in these and never overwrites.
 KNOWN = (
@@ -44,16 +46,16 @@ SENT_ONCE = ("metrics", "error")  # the streams send these with the end they bel
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def merge_runs(records: list[RunRecord]) -> list[RunRecord]:
+def merge_runs(records: list[RunRow]) -> list[RunRow]:
     """One record per run, merged in order of revision."""
-    merged: dict[UUID, RunRecord] = {}
+    merged: dict[UUID, RunRow] = {}
     for record in records:
         known = merged.get(record.run_id)
         merged[record.run_id] = record if known is None else merge(known, record)
     return list(merged.values())
 
 
-def merge(one: RunRecord, other: RunRecord) -> RunRecord:
+def merge(one: RunRow, other: RunRow) -> RunRow:
     """The two records of a run as one, with the higher revision; equal revisions are the same record."""
     if one.revision == other.revision:
         return one
@@ -67,15 +69,15 @@ def merge(one: RunRecord, other: RunRecord) -> RunRecord:
     kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end(older, newer))) if ends else older.anomalous
     kept["overdue"] = older.overdue or newer.overdue
     kept["flags"] = newer.flags or older.flags
-    return newer.model_copy(update=kept)
+    return msgspec.structs.replace(newer, **kept)
 
 
-def same_end(one: RunRecord, other: RunRecord) -> bool:
+def same_end(one: RunRow, other: RunRow) -> bool:
     """Whether both records speak of the same end event."""
     return one.end_event_id == other.end_event_id
 
 
-def takes_the_end(older: RunRecord, newer: RunRecord) -> bool:
+def takes_the_end(older: RunRow, newer: RunRow) -> bool:
     """Whether the newer record's ending counts: a run without an end never undoes one, the later end wins."""
     if older.end_event_id is None:
         return True

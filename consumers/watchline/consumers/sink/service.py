@@ -8,16 +8,16 @@ import socket
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from itertools import chain
 from uuid import uuid4
 
 import structlog
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer
 
 from watchline.consumers.sink.consuming import Claims, joined, polling_meanwhile, report_offsets
-from watchline.consumers.sink.incoming import read
 from watchline.consumers.sink.offsets import FenceLost
 from watchline.consumers.sink.persistence import Persistence, Stopped
+from watchline.consumers.sink.reading import decode_all, reading_ahead
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.consumers.sink.writer import Batch, Writer
 
@@ -59,39 +59,46 @@ async def carry(
 ) -> None:
     """Fetch, decode, store rows and offsets in one transaction; a crash anywhere reads the batch again.
 
+    The next batch is read while one is stored; what was read ahead of a rebalance is dropped and read again.
     Raises FenceLost when another sink writes for a partition that the group still counts as ours: then we are the
     one who slept, and must join anew.
     """
     persistence = Persistence(writer, stop, settings.retry_max_seconds)
     reported = 0.0
-    while not stop.is_set():
-        taking_over = persistence.until_done(partial(claims.settle, consumer, writer))
-        await polling_meanwhile(consumer, taking_over, stop)
-        fetched = claims.ours(await consumer.getmany(timeout_ms=POLL_MS, max_records=settings.batch_size))
-        if not fetched:
-            continue
-        batch = read_batch(fetched, claims, now=datetime.now(UTC), log_epoch=settings.log_epoch)
-        began = time.monotonic()
-        try:
-            storing = persistence.until_done(partial(writer.store, batch))
-            refused = await polling_meanwhile(consumer, storing, stop)
-        except FenceLost as lost:
-            if not claims.moved_on(lost.places):
-                raise
-            log.info("batch.dropped", reason="the group gave the partitions to another sink")
-            continue
-        report(batch, refused, time.monotonic() - began)
-        if time.monotonic() - reported > REPORT_SECONDS:
-            reported = time.monotonic()
-            await report_offsets(consumer, batch.advances)
+    async with reading_ahead(partial(read_batch, consumer, claims, settings)) as ahead:
+        while not stop.is_set():
+            if claims.waiting:
+                await ahead.drop()  # it is read again: taking over goes back to where Postgres stands
+                taking_over = persistence.until_done(partial(claims.settle, consumer, writer))
+                await polling_meanwhile(consumer, taking_over, stop)
+                continue
+            batch = await ahead.take()
+            if batch is None:
+                continue
+            ahead.begin()
+            began = time.monotonic()
+            try:
+                storing = persistence.until_done(partial(writer.store, batch))
+                refused = await polling_meanwhile(consumer, storing, stop)
+            except FenceLost as lost:
+                if not claims.moved_on(lost.places):
+                    raise
+                log.info("batch.dropped", reason="the group gave the partitions to another sink")
+                continue
+            report(batch, refused, time.monotonic() - began)
+            if time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                await report_offsets(consumer, batch.advances)
 
 
-def read_batch(fetched: dict[TopicPartition, list[Any]], claims: Claims, *, now: datetime, log_epoch: int) -> Batch:
-    """Everything fetched, decoded, in the order of offsets within each partition."""
-    items = [
-        read(record, now=now, log_epoch=log_epoch) for partition in sorted(fetched) for record in fetched[partition]
-    ]
-    return Batch(items, claims.advances(fetched), read_at=now)
+async def read_batch(consumer: AIOKafkaConsumer, claims: Claims, settings: SinkSettings) -> Batch | None:
+    """What Kafka has for us now, decoded, in the order of offsets within each partition; None when that is nothing."""
+    fetched = claims.ours(await consumer.getmany(timeout_ms=POLL_MS, max_records=settings.batch_size))
+    if not fetched:
+        return None
+    now, advances = datetime.now(UTC), claims.advances(fetched)  # under the fences of now, not those after decoding
+    records = chain.from_iterable(fetched[partition] for partition in sorted(fetched))
+    return Batch(await decode_all(records, now=now, log_epoch=settings.log_epoch), advances, read_at=now)
 
 
 def report(batch: Batch, refused: int, seconds: float) -> None:

@@ -20,20 +20,19 @@ from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.incoming import Incoming, dead_letter
 from watchline.consumers.sink.offsets import Advance, Claim, Place, advance, take
 from watchline.consumers.sink.pipelines import store_declarations, store_seen
-from watchline.consumers.sink.runs import STAGE, edges_of, store_runs
+from watchline.consumers.sink.run_rows import Meaning, RunRow
+from watchline.consumers.sink.runs import SESSION, edges_of, store_runs
 from watchline.schemas.records import (
     AnomalyRecord,
     DeadLetter,
     IncidentRecord,
     PipelineRecord,
-    RunRecord,
-    SinkRecord,
     WatermarkRecord,
 )
 
 log = structlog.get_logger(__name__)
 CLOSE_SECONDS = 2.0
-T = TypeVar("T", bound=SinkRecord)
+T = TypeVar("T", bound=Meaning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,11 @@ class Writer:
     async def _open(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
             connection = await connect(self._dsn, application="watchline-sink", command_timeout=self._command_timeout)
-            await connection.execute(STAGE)
+            try:
+                await connection.execute(SESSION)
+            except BaseException:
+                connection.terminate()
+                raise
             self._connection = connection
         return self._connection
 
@@ -112,7 +115,7 @@ class Writer:
 
     async def _store_tables(self, connection: asyncpg.Connection, items: list[Incoming], read_at: datetime) -> None:
         records = [item.record for item in items]
-        runs = of_type(records, RunRecord)
+        runs = of_type(records, RunRow)
         await store_seen(connection, {one.pipeline for one in records if not isinstance(one, DeadLetter)})
         await store_declarations(connection, of_type(records, PipelineRecord))
         await store_runs(connection, runs)
@@ -141,5 +144,5 @@ class Writer:
         )
 
 
-def of_type(records: Iterable[SinkRecord], kind: type[T]) -> list[T]:
+def of_type(records: Iterable[Meaning], kind: type[T]) -> list[T]:
     return [record for record in records if isinstance(record, kind)]
