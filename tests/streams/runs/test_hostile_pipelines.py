@@ -10,7 +10,7 @@ from folds.log import KEY, NOON, Log, ended, heartbeat, identity, started
 from stack.cases import Case, read_cases
 from watchline.schemas import BadEvent, Mute, decode
 from watchline.streams.declarations import Declared
-from watchline.streams.instants import SECOND
+from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.runs.desk import Desk, Rhythm
 from watchline.streams.runs.fold import KEPT_OPEN, RunsEvent
 
@@ -75,6 +75,26 @@ def test_what_is_no_longer_watched_is_closed_even_by_a_worker_that_was_not_told(
     log.pulse(NOON + 12 * MINUTE)
 
     assert log.transitions("timeliness") == ["opened", "resolved"]
+
+
+def test_stale_data_without_a_limit_any_more_is_no_incident() -> None:
+    log = Log(Declared(freshness_limit=600 * SECOND, first_declared_at=to_micros(NOON)))
+    log.pulse(NOON + 11 * MINUTE)
+
+    log.declared, log.desk = Declared(), Desk(0)
+    log.pulse(NOON + 12 * MINUTE)
+
+    assert [it.resolve_reason for it in log.incidents] == [None, "paused"]
+
+
+def test_an_incident_is_not_renewed_before_it_was_opened() -> None:
+    log = Log()
+    log.append(ended("long", NOON + 90 * MINUTE, "failed", started_at=NOON))
+
+    log.append(ended("short", NOON + 40 * MINUTE, "failed", started_at=NOON + 30 * MINUTE))
+
+    assert log.transitions("failure") == ["opened", "updated"]
+    assert log.incidents[1].at == log.incidents[1].opened_at == NOON + 90 * MINUTE
 
 
 def test_a_mute_closes_a_failure_although_nothing_is_due() -> None:
