@@ -11,8 +11,11 @@ import pytest
 from folds.log import NOON, PIPELINE, identity
 from watchline.schemas import WatermarkAdvanced, WatermarkRecord
 from watchline.streams.effects import Effects
+from watchline.streams.instants import to_micros
 from watchline.streams.rows import WatermarksRow, encode_row
 from watchline.streams.watermarks import fold_watermark
+
+NOW = to_micros(NOON + timedelta(hours=1))
 
 
 def advance(watermark: str, minute: int = 0, kind: str = "timestamp", **fields: Any) -> WatermarkAdvanced:
@@ -32,7 +35,7 @@ def fold(*events: WatermarkAdvanced) -> list[WatermarkRecord]:
     row, effects = WatermarksRow(0), Effects()
     for offset, event in enumerate(events):
         row.offset = offset
-        fold_watermark(row, event, epoch=0, effects=effects)
+        fold_watermark(row, event, now=NOW, epoch=0, effects=effects)
     return [record for record in effects.state if isinstance(record, WatermarkRecord)]
 
 
@@ -94,6 +97,14 @@ def test_a_clock_that_runs_ahead_never_moves_a_watermark() -> None:
     assert records[-1].effective == "1"
 
 
+def test_a_first_watermark_from_a_clock_ahead_is_replaced_by_the_next() -> None:
+    skewed = advance("a", 20 * 60, "text").model_copy(update={"flags": ("clock_skew",)})
+
+    records = fold(skewed, advance("b", 61, "text"))
+
+    assert [record.effective for record in records] == ["a", "b"]
+
+
 def test_a_watermark_that_breaks_its_declared_kind_is_compared_as_text() -> None:
     records = fold(advance("ten", 0, "integer"), advance("eleven", 1, "integer"))
 
@@ -105,8 +116,8 @@ def test_a_pipeline_with_endless_datasets_forgets_those_it_heard_of_longest_ago(
 
     for n in range(200):
         row.offset = n
-        fold_watermark(row, advance("w" * 8000, n, "text", dataset=f"d{n}"), epoch=0, effects=effects)
-        fold_watermark(row, advance("1", n, "text", dataset="kept"), epoch=0, effects=effects)
+        fold_watermark(row, advance("w" * 8000, n, "text", dataset=f"d{n}"), now=NOW, epoch=0, effects=effects)
+        fold_watermark(row, advance("1", n, "text", dataset="kept"), now=NOW, epoch=0, effects=effects)
 
     assert len(encode_row(row)) < 600 * 1024
     assert {"kept", "d199"} < set(row.marks)

@@ -124,7 +124,7 @@ class WatermarksFolder:
     def __init__(self, table: StateTable, *, epoch: int) -> None:
         self._table, self._epoch = table, epoch
 
-    def fold(self, intake: Intake, *, now: int) -> Folded:  # noqa: ARG002 - the time of an advance is its own
+    def fold(self, intake: Intake, *, now: int) -> Folded:
         rows: dict[int, dict[bytes, bytes]] = {}
         effects = {partition: Effects() for partition in intake.taken}
         for partition, taken in intake.taken.items():
@@ -135,7 +135,7 @@ class WatermarksFolder:
                 row = _row_of(self._table, held, record.key, WatermarksRow(partition))
                 if record.offset > row.offset:
                     row.offset = record.offset
-                    fold_watermark(row, record.event, epoch=self._epoch, effects=effects[partition])
+                    fold_watermark(row, record.event, now=now, epoch=self._epoch, effects=effects[partition])
             rows[partition] = {key: encode_row(row) for key, row in held.items()}
         return rows, effects
 

@@ -20,8 +20,11 @@ MAX_MARKS_BYTES = 512 * 1024
 FEW_MARKS = 8  # so few fit, however long they are
 
 
-def fold_watermark(row: WatermarksRow, event: WatermarkAdvanced, *, epoch: int, effects: Effects) -> None:
-    """Apply one advance; a repetition of an event changes nothing."""
+def fold_watermark(row: WatermarksRow, event: WatermarkAdvanced, *, now: int, epoch: int, effects: Effects) -> None:
+    """Apply one advance, read at `now` (microseconds); a repetition of an event changes nothing.
+
+    The first one of a dataset counts even from a clock that runs ahead, but as if it had been sent now.
+    """
     if holds_digest(row.digests, event.event_id.bytes):
         return
     row.digests = remember_digest(row.digests, event.event_id.bytes, KEPT_DIGESTS)
@@ -30,6 +33,7 @@ def fold_watermark(row: WatermarksRow, event: WatermarkAdvanced, *, epoch: int, 
     regressed = mark is not None and _goes_back(mark, event)
     if mark is None:
         mark = _mark_of(event)
+        mark.effective_at = min(mark.effective_at, now)
     elif regressed:
         mark.regressions += 1
     elif _advances(mark, event):
