@@ -14,18 +14,18 @@ ARGS ?=
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready ## make .venv with everything in it (the others do this by themselves)
+setup: $(VENV)/.ready ## make .venv with everything in it; the others do this too
 
-demo: setup ## replay real run histories through the whole of it and print what was found
+demo: setup ## replay real CI runs through it and print what was found
 	@$(BIN)/watchline demo $(ARGS)
 
 dev: setup ## run everything on this machine, in one terminal
 	@$(BIN)/watchline dev $(ARGS)
 
-test: setup ## run the tests on the embedded broker and database (ARGS="-k name" for some)
+test: setup ## run the tests; ARGS="-k name" for some of them
 	$(BIN)/python -m pytest $(ARGS)
 
-test-apache: setup ## run the tests on Apache Kafka; needs Java 17 and Maven
+test-apache: setup ## the same on Apache Kafka; needs Java 17 and Maven
 	WATCHLINE_TEST_BROKER=apache $(BIN)/python -m pytest $(ARGS)
 
 check: setup ## format, lint, types and the borders between the packages
@@ -41,19 +41,19 @@ format: setup ## put the code in its format and mend what ruff can mend
 bench: setup ## measure the budgets and print a table
 	$(BIN)/python -m bench $(ARGS)
 
-up: .env ## start Apache Kafka, Postgres and the services with Docker Compose
+up: .env ## start Kafka, Postgres and the services with Docker Compose
 	docker compose up --build --detach
 	docker compose ps
 
 down: ## stop what `make up` started; the data stay
 	docker compose down
 
-constraints: setup ## pin the newest versions that pyproject.toml allows, in constraints.txt
+constraints: setup ## pin the newest allowed versions in constraints.txt
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --group dev \
 		--no-annotate --no-header pyproject.toml --output-file constraints.txt
 
-clean: ## remove .venv and all caches; data of `make dev` stay in .watchline
+clean: ## remove .venv and all caches; the data of `make dev` stay
 	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

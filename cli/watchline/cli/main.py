@@ -28,7 +28,7 @@ class Session:
 @click.option("--debug", is_flag=True, envvar="WATCHLINE_DEBUG", help="Show tracebacks of errors.")
 @click.pass_obj
 def cli(session: Session, *, debug: bool) -> None:
-    """Watch data pipelines: which ran, ran late, ran wrong, never ran, or loaded stale data.
+    """Watch data pipelines: which ran, ran late, ran wrong, or loaded stale data.
 
     Jobs report to Kafka, Faust judges, Postgres keeps, Slack hears. Settings come from
     WATCHLINE_* environment variables; every command's help names the ones it reads.
