@@ -22,10 +22,6 @@ class Deadlines:
             self._due[key] = due
             heapq.heappush(self._heap, (due, key))
 
-    def due(self, key: bytes) -> int | None:
-        """The next deadline of `key`."""
-        return self._due.get(key)
-
     def pop_due(self, at: int) -> list[bytes]:
         """Take the keys that are due at `at`, the longest due first."""
         taken = []

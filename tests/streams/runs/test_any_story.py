@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
 from uuid import UUID
@@ -18,8 +19,10 @@ from folds.log import KEY, NOON, Log
 from folds.stories import Step, stories, thoroughly
 from watchline.schemas import decode_record, encode_record
 from watchline.schemas.records import AnomalyRecord, IncidentRecord
+from watchline.streams.deadlines import Deadlines
 from watchline.streams.declarations import Declared
 from watchline.streams.detection import unpack
+from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.intake import Taken
 from watchline.streams.publishing import encode_run
 from watchline.streams.rows import RunsRow, decode_row, unpack_run
@@ -133,21 +136,18 @@ def test_after_a_settled_pulse_nothing_is_open_that_is_not_watched(story: list[S
 @given(stories(most=40), sizes)
 def test_deadlines_kept_and_deadlines_rebuilt_name_the_same_time(story: list[Step], size: int) -> None:
     log = Log()
-    woken = False
+    known_to, woken = log.declared, False
     for batch in batches(log, story, size):
-        before = log.declared
+        woken = woken or log.declared is not known_to
         log.take(batch)
         desk, clock = log.desk, log.desk.clock.last or 0
-        woken = (woken and not any(taken.pulse for taken in batch)) or log.declared is not before
+        known_to = log.declared
         if desk.deadlines is None:
             continue
-        kept = desk.deadlines.due(KEY)
-        rebuilt = dict(known(log, clock)).get(KEY)
-        if rebuilt is not None:
-            assert kept is not None
-            assert max(kept, clock) <= max(rebuilt, clock)
-        elif not woken:
-            assert kept is None or kept == 0
+        rebuilt = Deadlines(known(log, clock))
+        for at in (clock, clock + 60 * SECOND, clock + 3600 * SECOND, to_micros(NOON + timedelta(days=4000))):
+            kept_due, rebuilt_due = deepcopy(desk.deadlines).pop_due(at), deepcopy(rebuilt).pop_due(at)
+            assert kept_due == rebuilt_due or (woken and kept_due)
 
 
 def known(log: Log, at: int) -> Iterator[tuple[bytes, int]]:
