@@ -18,6 +18,7 @@ from watchline.streams import shell
 from watchline.streams.declarations import UNDECLARED
 from watchline.streams.folders import DeclarationsFolder, RunsFolder
 from watchline.streams.pulses import encode_pulse
+from watchline.streams.rows import RunsRow, encode_row
 from watchline.streams.runs.desk import Rhythm, Tables
 from watchline.streams.settings import StreamsSettings
 from watchline.streams.shell import Folder, Shell
@@ -46,6 +47,10 @@ class World:
     mine: frozenset[int] = frozenset({0})
     consumer_generation_id: int = 1
     between: Callable[[], None] = lambda: None
+    crashed: asyncio.Future[BaseException] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    async def crash(self, reason: BaseException) -> None:
+        self.crashed.set_result(reason)
 
     @property
     def producer(self) -> World:
@@ -157,6 +162,18 @@ async def test_a_partition_that_moves_while_effects_are_sent_gets_no_row_from_us
     await shell_of(world, folder).absorb(events(*STORY))
 
     assert "rows" not in world.journal
+
+
+async def test_a_row_of_a_later_format_stops_the_worker_with_the_batch_in_hand() -> None:
+    world = World(data={KEY: b"\x09" + encode_row(RunsRow(0))[1:]})
+
+    absorbing = asyncio.create_task(shell_of(world, runs_folder(world)).absorb(events(*STORY)))
+    crash = await asyncio.wait_for(world.crashed, 10)
+
+    assert "format 9" in str(crash)
+    assert not absorbing.done()
+    assert world.journal == []
+    absorbing.cancel()
 
 
 async def test_a_pipeline_is_woken_when_its_declaration_can_be_read() -> None:

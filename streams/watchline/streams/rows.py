@@ -77,7 +77,6 @@ class RunsRow(msgspec.Struct, array_like=True):
 
     partition: int
     offset: int = -1
-    first_seen_at: int = 0
     open: list[Run] = msgspec.field(default_factory=list)
     ended: list[bytes] = msgspec.field(default_factory=list)  # the newest few packed, oldest first: seldom looked at
     digests: bytes = b""  # of older ended runs, 8 bytes each, oldest first

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import structlog
 from faust.types import EventT
 
+from watchline.schemas.errors import Misconfigured
 from watchline.streams.effects import Effects
 from watchline.streams.intake import Homes, Intake, sort_out
 from watchline.streams.publishing import publish_dead_letters, publish_effects, send_home
@@ -60,7 +61,8 @@ class Shell:
     async def absorb(self, events: Sequence[EventT[Any]]) -> None:
         """Finish a batch, however long it takes: an exception that left an agent would be a batch that is not done.
 
-        A batch whose partitions were taken away is dropped; it was not acknowledged, so its new owner reads it.
+        A batch whose partitions were taken away is dropped; it was not acknowledged, so its new owner reads it. State
+        that can't be read stops the worker: no retry would mend it.
         """
         delay = FIRST_RETRY_SECONDS
         while True:
@@ -70,6 +72,8 @@ class Shell:
             except NotOurs:
                 log.info("batch.handed_over", topic=self._topic, events=len(events))
                 return
+            except Misconfigured as wrong:
+                await self._give_up(wrong)
             except Exception:
                 self._folder.undo()
                 log.exception("batch.retried", topic=self._topic, events=len(events), delay=delay)
@@ -95,6 +99,12 @@ class Shell:
                 "batch.sorted_out", topic=self._topic, dead=len(intake.dead), misplaced=len(intake.misplaced),
                 reasons=sorted({letter.reason for letter in intake.dead}),
             )  # fmt: skip
+
+    async def _give_up(self, wrong: Misconfigured) -> None:
+        """Stop the worker with this batch in hand, so that it is not acknowledged."""
+        log.critical("worker.gives_up", topic=self._topic, reason=str(wrong), hint=wrong.hint)
+        await self._app.crash(wrong)
+        await asyncio.Event().wait()  # the stop of the worker cancels this
 
     def _check_ownership(self, events: Sequence[EventT[Any]]) -> None:
         """Nothing fences a worker that lost its partitions, so it asks itself right before it writes."""

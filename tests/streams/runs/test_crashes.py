@@ -32,8 +32,7 @@ MINUTE = timedelta(minutes=1)
 def essence(log: Log) -> dict[str, Any]:
     """Everything a row says but how far it has read: a pulse that decides nothing may leave no trace."""
     row = log.row
-    tree = msgspec.structs.asdict(row) | {"offset": None, "ended": [unpack_run(packed) for packed in row.ended]}
-    return tree | {"first_seen_at": None}
+    return msgspec.structs.asdict(row) | {"offset": None, "ended": [unpack_run(packed) for packed in row.ended]}
 
 
 def said(log: Log) -> tuple[dict[Any, Any], dict[Any, Any]]:

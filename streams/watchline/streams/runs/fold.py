@@ -41,7 +41,6 @@ class RunsFold:
         if offset <= self.row.offset:
             return False
         self.row.offset, self.changed = offset, True
-        self.row.first_seen_at = self.row.first_seen_at or now
         if isinstance(event, FeedbackGiven):
             return True
         identity = event.run_id.bytes

@@ -26,7 +26,7 @@ def record_change(row: RunsRow, run: Run, now: int) -> bool:
 def age_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     """When `watch_age` may decide something new, after `at`: the data turns stale, or is fresh again.
 
-    A pipeline that never changed anything is counted from its first declaration, else from its first event.
+    A pipeline that never changed anything is counted from its first declaration.
     """
     limit = scene.declared.freshness_limit
     if limit is None:
@@ -57,10 +57,8 @@ def notice_change(scene: Scene, row: RunsRow, at: int) -> None:
 
 
 def _fresh_until(scene: Scene, row: RunsRow, limit: int) -> int:
-    counted_from = row.last_change_at
-    if counted_from is None:
-        counted_from = scene.declared.first_declared_at or row.first_seen_at
-    return counted_from + limit
+    counted_from = scene.declared.first_declared_at if row.last_change_at is None else row.last_change_at
+    return (counted_from or 0) + limit
 
 
 def _open(scene: Scene, row: RunsRow, at: int, limit: int) -> None:
