@@ -21,7 +21,7 @@ import pstats
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,7 +37,7 @@ from watchline.consumers.migrations import migrate
 from watchline.consumers.sink.incoming import Incoming
 from watchline.consumers.sink.offsets import Advance
 from watchline.consumers.sink.reading import decode_all, reading_ahead
-from watchline.consumers.sink.run_rows import RunRow, row_from
+from watchline.consumers.sink.run_rows import row_from
 from watchline.consumers.sink.runs import COLUMNS, row_of
 from watchline.consumers.sink.writer import Batch, Writer
 from watchline.schemas.records import RunRecord
@@ -107,8 +107,14 @@ def ended(number: int) -> RunRecord:
     )
 
 
-def bytes_of(record: RunRecord) -> bytes:
-    return record.model_dump_json(exclude_none=True).encode()
+def raws_of(records: Iterable[RunRecord]) -> list[Raw]:
+    """The records as Kafka has them."""
+    return [Raw(record.model_dump_json(exclude_none=True).encode(), offset) for offset, record in enumerate(records)]
+
+
+def decoded(records: list[RunRecord]) -> list[Incoming]:
+    """The records as the sink has them after decoding."""
+    return [Incoming(Raw(b"", offset), row_from(record)) for offset, record in enumerate(records)]
 
 
 class Bench:
@@ -118,10 +124,11 @@ class Bench:
         self.rows, self.batch = rows, batch
         self.writer = Writer(dsn, log_epoch=0, alert_max_age=timedelta(days=1))
         self.dsn = dsn
-        self.starts = [row_from(started(number)) for number in range(rows)]
-        self.ends = [row_from(ended(number)) for number in range(rows)]
-        self.end_bytes = [bytes_of(ended(number)) for number in range(rows)]
-        self.all_bytes = [raw for at, end in enumerate(self.end_bytes) for raw in (bytes_of(started(at)), end)]
+        starts, ends = [started(number) for number in range(rows)], [ended(number) for number in range(rows)]
+        self.rows_to_copy = [row_from(record) for record in ends]
+        self.starts, self.ends = decoded(starts), decoded(ends)
+        self.end_bytes = raws_of(ends)
+        self.all_bytes = raws_of(record for pair in zip(starts, ends, strict=True) for record in pair)
 
     async def open(self) -> None:
         self.connection = await asyncpg.connect(self.dsn)
@@ -144,17 +151,17 @@ class Bench:
     async def copy(self) -> None:
         """Plain COPY of the finished runs."""
         for first in range(0, self.rows, self.batch):
-            tuples = [row_of(record) for record in self.ends[first : first + self.batch]]
-            await self.connection.copy_records_to_table("copied", records=tuples, columns=COLUMNS)
+            rows = map(row_of, self.rows_to_copy[first : first + self.batch])
+            await self.connection.copy_records_to_table("copied", records=rows, columns=COLUMNS)
 
-    async def store(self, records: list[RunRow]) -> None:
-        for first in range(0, len(records), self.batch):
-            part = records[first : first + self.batch]
-            await self._write([Incoming(Raw(b"", at), record) for at, record in enumerate(part, first)])
+    async def store(self, items: list[Incoming]) -> None:
+        """From decoded records to rows."""
+        for first in range(0, len(items), self.batch):
+            await self._write(items[first : first + self.batch])
 
-    async def store_bytes(self, values: list[bytes]) -> None:
+    async def store_bytes(self, raws: list[Raw]) -> None:
         """From the bytes of the records to rows, reading ahead."""
-        fetches = self._fetches(values)
+        fetches = iter([raws[first : first + self.batch] for first in range(0, len(raws), self.batch)])
 
         async def read_next() -> list[Incoming] | None:
             fetched = next(fetches, None)
@@ -164,10 +171,6 @@ class Bench:
             while (items := await ahead.take()) is not None:
                 ahead.begin()
                 await self._write(items)
-
-    def _fetches(self, values: list[bytes]) -> Iterator[list[Raw]]:
-        for first in range(0, len(values), self.batch):
-            yield [Raw(value, at) for at, value in enumerate(values[first : first + self.batch], first)]
 
     async def _write(self, items: list[Incoming]) -> None:
         place = Advance(*PLACE, items[-1].source.offset + 1, self.fence)

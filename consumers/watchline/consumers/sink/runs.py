@@ -129,32 +129,34 @@ async def store_runs(connection: asyncpg.Connection, records: list[RunRow]) -> N
     new = {one.run_id: one for one in merge_runs(records)}
     found = await connection.fetch(KNOWN, list(new))
     old = [new.pop(run_id) for (run_id,) in found]
-    if new and not await insert_new(connection, rows_of(new.values())):
+    if new and not await insert_new(connection, new.values()):
         old += new.values()
     if old:
-        await merge_into(connection, rows_of(old))
+        await merge_into(connection, old)
 
 
-async def insert_new(connection: asyncpg.Connection, rows: list[tuple[Any, ...]]) -> bool:
-    """COPY the rows into `runs`, or nothing and False when another sink has just stored one of their run ids."""
+async def insert_new(connection: asyncpg.Connection, records: Iterable[RunRow]) -> bool:
+    """COPY the records into `runs`, or nothing and False when another sink has just stored one of their run ids."""
     try:
         async with connection.transaction():
-            await connection.copy_records_to_table("runs", records=rows, columns=COLUMNS)
+            await copy(connection, "runs", records)
     except asyncpg.UniqueViolationError:
         return False
     return True
 
 
-async def merge_into(connection: asyncpg.Connection, rows: list[tuple[Any, ...]]) -> None:
-    """Insert the rows or merge them into those that are there, by the rules of `merging`."""
-    await connection.copy_records_to_table("staged_runs", records=rows, columns=COLUMNS)
+async def merge_into(connection: asyncpg.Connection, records: Iterable[RunRow]) -> None:
+    """Insert the records or merge them into the rows that are there, by the rules of `merging`."""
+    await copy(connection, "staged_runs", records)
     await connection.execute(UPSERT)
     await connection.execute(EMPTY)  # a second half of the batch may follow in this transaction
 
 
-def rows_of(records: Iterable[RunRow]) -> list[tuple[Any, ...]]:
-    """The rows in order of the key, so that two sinks that meet in the same runs never deadlock."""
-    return [row_of(record) for record in sorted(records, key=lambda one: one.run_id.int)]
+async def copy(connection: asyncpg.Connection, table: str, records: Iterable[RunRow]) -> None:
+    """COPY in order of the key, so that two sinks that meet in the same runs never deadlock."""
+    ordered = sorted(records, key=lambda one: one.run_id.int)
+    # Rows are made one by one as they are sent: thousands of tuples kept would have the garbage collector busy.
+    await connection.copy_records_to_table(table, records=map(row_of, ordered), columns=COLUMNS)
 
 
 def edges_of(records: list[RunRow]) -> set[tuple[UUID, UUID]]:
