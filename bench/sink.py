@@ -38,7 +38,8 @@ from watchline.consumers.sink.incoming import Incoming
 from watchline.consumers.sink.offsets import Advance
 from watchline.consumers.sink.reading import decode_all, reading_ahead
 from watchline.consumers.sink.run_rows import row_from
-from watchline.consumers.sink.runs import COLUMNS, row_of
+from watchline.consumers.sink.run_statements import COLUMNS
+from watchline.consumers.sink.runs import row_of
 from watchline.consumers.sink.writer import Batch, Writer
 from watchline.schemas.records import RunRecord
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from sinking.records import advanced, declared, ended, incident, letter, name_id, started
 from watchline.consumers.sink.run_rows import DECODER, RunRow, decode, row_from
-from watchline.consumers.sink.runs import COLUMNS, row_of
+from watchline.consumers.sink.run_statements import COLUMNS
+from watchline.consumers.sink.runs import row_of
 from watchline.schemas import decode_record
 from watchline.schemas.errors import BadEvent
 from watchline.schemas.records import RunRecord, SinkRecord

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+import msgspec
 
 from watchline.consumers.sink.run_rows import Meaning, decode
 from watchline.schemas.errors import BadEvent
@@ -32,9 +33,11 @@ class Source(Protocol):
     def headers(self) -> Iterable[tuple[str, bytes | None]]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A Kafka record and its meaning; bytes without a meaning become a dead letter."""
+class Incoming(msgspec.Struct, frozen=True, gc=False):
+    """A Kafka record and its meaning; bytes without a meaning become a dead letter.
+
+    Thousands live at once: a struct that the garbage collector need not visit, for it is in no cycle.
+    """
 
     source: Source
     record: Meaning

@@ -21,7 +21,8 @@ from watchline.consumers.sink.incoming import Incoming, dead_letter
 from watchline.consumers.sink.offsets import Advance, Claim, Place, advance, take
 from watchline.consumers.sink.pipelines import store_declarations, store_seen
 from watchline.consumers.sink.run_rows import Meaning, RunRow
-from watchline.consumers.sink.runs import SESSION, edges_of, store_runs
+from watchline.consumers.sink.run_statements import SESSION
+from watchline.consumers.sink.runs import edges_of, store_runs
 from watchline.schemas.records import (
     AnomalyRecord,
     DeadLetter,

@@ -1,0 +1,106 @@
+"""The statements that write `runs`; the upsert merges by the rules of `merging`."""
+
+from __future__ import annotations
+
+COLUMNS = [
+    "run_id",
+    "pipeline",
+    "parent_run_id",
+    "attempt",
+    "started_at",
+    "nominal_at",
+    "backfill",
+    "heartbeat_seconds",
+    "watermark",
+    "next_watermark",
+    "last_heartbeat_at",
+    "status",
+    "reported_status",
+    "end_event_id",
+    "ended_at",
+    "duration_seconds",
+    "inserts",
+    "updates",
+    "deletes",
+    "total_rows",
+    "throughput",
+    "metrics",
+    "error_type",
+    "error_message",
+    "overdue",
+    "anomalous",
+    "flags",
+    "labels_started",
+    "labels_ended",
+    "metadata_started",
+    "metadata_ended",
+    "producer_host",
+    "revision",
+]
+# What a connection needs. A plan kept for later batches would be that of an empty table long after it has grown.
+SESSION = f"""
+set plan_cache_mode = force_custom_plan;
+create temporary table staged_runs on commit delete rows as select {", ".join(COLUMNS)} from runs with no data
+"""  # noqa: S608 - constants
+EMPTY = "truncate staged_runs"
+KNOWN = "select run_id from unnest($1::uuid[]) as one (run_id) join runs using (run_id)"
+
+SAME_END = "excluded.end_event_id is not distinct from runs.end_event_id"
+TAKES_END = (
+    "(runs.end_event_id is null or (excluded.end_event_id is not null "
+    "and (coalesce(excluded.ended_at, '-infinity'), excluded.end_event_id) "
+    ">= (coalesce(runs.ended_at, '-infinity'), runs.end_event_id)))"
+)
+KEPT_WHEN_NULL = [
+    "parent_run_id",
+    "attempt",
+    "started_at",
+    "nominal_at",
+    "backfill",
+    "heartbeat_seconds",
+    "watermark",
+    "next_watermark",
+    "last_heartbeat_at",
+    "labels_started",
+    "labels_ended",
+    "metadata_started",
+    "metadata_ended",
+    "producer_host",
+]
+GOING_WITH_THE_END = [
+    "status",
+    "reported_status",
+    "end_event_id",
+    "ended_at",
+    "duration_seconds",
+    "inserts",
+    "updates",
+    "deletes",
+    "total_rows",
+    "throughput",
+]
+# The streams send these once, with the end they belong to.
+SENT_ONCE = {"metrics": "'{}'", "error_type": "null", "error_message": "null"}
+MERGED = ", ".join(
+    (
+        *(f"{name} = coalesce(excluded.{name}, runs.{name})" for name in KEPT_WHEN_NULL),
+        *(f"{name} = case when {TAKES_END} then excluded.{name} else runs.{name} end" for name in GOING_WITH_THE_END),
+        *(
+            f"{name} = case when not {TAKES_END} or ({SAME_END} and excluded.{name} is not distinct from {nothing}) "
+            f"then runs.{name} else excluded.{name} end"
+            for name, nothing in SENT_ONCE.items()
+        ),
+        f"anomalous = case when {TAKES_END} then excluded.anomalous or (runs.anomalous and {SAME_END}) "
+        "else runs.anomalous end",
+        "overdue = runs.overdue or excluded.overdue",
+        "flags = case when excluded.flags = '{}' then runs.flags else excluded.flags end",
+        "revision = excluded.revision",
+        "stored_at = now()",
+    )
+)
+# A run belongs to one pipeline: revisions of two pipelines come from two partitions and can't be compared.
+UPSERT = (
+    f"insert into runs ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from staged_runs order by run_id "  # noqa: S608
+    f"on conflict (run_id) do update set {MERGED} "
+    "where excluded.revision > runs.revision and excluded.pipeline = runs.pipeline"
+)
