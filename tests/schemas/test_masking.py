@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from watchline.schemas.decoding.masking import mask_secrets
 from watchline.schemas.decoding.reading import Reading
 from watchline.schemas.decoding.texts import clean_free_text
 from watchline.schemas.limits import EARLIEST, MAX_TEXT
+from watchline.schemas.masking import mask_secrets
 
 MASKED = {
     "postgresql://svc:Sup3rS3cret@db:5432/x refused": "postgresql://svc:***@db:5432/x refused",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchline.schemas.decoding.identity import FORBIDDEN_IN_NAME as REFUSED
-from watchline.schemas.decoding.masking import mask_secrets
+from watchline.schemas.masking import mask_secrets
 from watchline.sdk import Pipeline
 from watchline.sdk.cleaning import FORBIDDEN_IN_NAME, clean_metadata, clean_text, mask
 from watchline.sdk.testing import record

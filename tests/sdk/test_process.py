@@ -106,6 +106,19 @@ def test_a_process_ends_as_it_would_without_us(
     assert ends_in(outbox_dir) == [end]
 
 
+def test_ctrl_c_before_kafka_s_client_is_loaded_leaves_the_exit_code_alone(run_job: RunJob) -> None:
+    """Python forgets a Ctrl-C when any thread runs source later, as dataclasses do while they are imported."""
+    done = run_job(
+        "import threading\n" + HEAD + "interrupted = threading.Event()\n"
+        "sys.excepthook = lambda *error: interrupted.set()\n"
+        "def connect():\n    interrupted.wait(); exec('x = 1'); raise ConnectionError\n"
+        "client.outlet._connect = connect\n"
+        "with orders.run():\n    raise KeyboardInterrupt"
+    )
+
+    assert done.returncode == -signal.SIGINT
+
+
 def wait_for_line(child: subprocess.Popen[str]) -> str:
     assert child.stdout is not None
     return child.stdout.readline().strip()

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from watchline.schemas.limits import MAX_INTEGER, MAX_KEYS, MAX_NAME, MAX_SECONDS, MAX_TEXT
-from watchline.sdk.harmless import warn_once
+from watchline.sdk.harmless import log, usable, warn_once
 
 MAX_NESTING = 12  # the record adds two levels, the decoder allows 16
 CUT_MARK = "… [cut]"
@@ -38,7 +38,7 @@ def mask(text: str) -> str:
     """The text with its secrets replaced by the contract's masker."""
     if not SECRET_MARKS.search(text):
         return text
-    from watchline.schemas.decoding.masking import mask_secrets  # noqa: PLC0415 - few texts need it
+    from watchline.schemas.masking import mask_secrets  # noqa: PLC0415 - few texts need it
 
     return mask_secrets(text)
 
@@ -67,8 +67,8 @@ def clean_number(name: str, value: object) -> float | int | None:
         number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
         if math.isfinite(number):
             return number
-    except (TypeError, ValueError, OverflowError):
-        pass
+    except Exception as error:  # noqa: BLE001 - a number of the job's own making may raise anything
+        log.debug("%s is no number: %s", name, type(error).__name__)
     warn_once(f"number {name}", "%s=%.200r is no finite number and is left out", name, value)
     return None
 
@@ -89,7 +89,9 @@ def clean_labels(labels: object) -> dict[str, str]:
 
 def clean_metadata(metadata: object) -> dict[str, Any]:
     """A JSON object; what JSON does not know becomes text."""
-    return {key: clean_json(value) for key, value in first_keys("metadata", metadata).items()}
+    return {
+        key: usable(f"metadata {key}", clean_json, value) for key, value in first_keys("metadata", metadata).items()
+    }
 
 
 def clean_json(value: object, depth: int = MAX_NESTING) -> Any:
@@ -120,11 +122,18 @@ def clean_watermark(value: object) -> str | None:
 
     It is read back by the next run, so it is never cut or masked.
     """
-    text = value.isoformat() if isinstance(value, date) else str(value)
+    text = usable("a watermark", write_watermark, value)
+    if text is None:
+        return None
     if len(text) <= MAX_TEXT and not UNSTORABLE.search(text):
         return text
     warn_once("watermark", "a watermark of %d characters can't be kept; at most %d", len(text), MAX_TEXT)
     return None
+
+
+def write_watermark(value: object) -> str:
+    """Dates and times in ISO 8601, the rest as written."""
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def clean_time(name: str, value: object) -> str | None:

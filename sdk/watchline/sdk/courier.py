@@ -3,152 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
 
 from watchline.schemas.errors import WatermarkUnavailable
 from watchline.sdk.buffer import Buffer
-from watchline.sdk.harmless import harmless, log, warn_once
-from watchline.sdk.message import Counters, Message, Rejected, Settle
+from watchline.sdk.harmless import warn_once
+from watchline.sdk.life import LAST_SECONDS, Carrier, Life
+from watchline.sdk.message import Counters, Message, Rejected
 from watchline.sdk.outbox import Outbox
 from watchline.sdk.outlet import Beating
 
-T = TypeVar("T")
-
 BATCH = 500
-REST_SECONDS = 0.02
 RESEND_FIRST_SECONDS = 1.0  # older events go first, but must not starve those of this run
 RESCAN_SECONDS = 30.0
 PAUSE_SECONDS = (0.1, 5.0)
 HOPELESS_FAILURES = 3
 SPOOL_AFTER_SECONDS = 5.0
-LAST_SECONDS = 0.4  # of the flush budget, kept for the disk and for closing the connection
-
-
-class Carrier(Protocol):
-    """A connection that messages travel by; `send` settles every message, whatever happens."""
-
-    async def open(self) -> None: ...
-
-    async def send(self, messages: Sequence[Message], settle: Settle) -> None: ...
-
-    async def read_values(self, topic: str, key: bytes) -> list[bytes]: ...
-
-    async def close(self) -> None: ...
 
 
 class NotDelivered(Exception):
     """A message is still ours after sending; the connection is taken to be bad."""
-
-
-class Loop(asyncio.SelectorEventLoop):
-    """An event loop that needs no other thread: at exit Python starts none and waits for those that there are."""
-
-    async def getaddrinfo(self, host: Any, port: Any, **kind: Any) -> Any:
-        """Resolve in this thread; it has nothing else to do without an address."""
-        return socket.getaddrinfo(host, port, **kind)
-
-
-class Life:
-    """One thread with its loop; a fork or a flush at exit ends it, the next message begins another."""
-
-    def __init__(self, deliver: Callable[[Life], Coroutine[Any, Any, None]]) -> None:
-        self.stopping = False
-        self.connected = asyncio.Event()
-        self._carrier: Carrier | None = None
-        self.failures = 0
-        self.error: Exception | None = None
-        self.loop = Loop()
-        self.loop.set_exception_handler(lambda _loop, context: log.debug("watchline: %s", context.get("message")))
-        self._news = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._called = True
-        self._task = self.loop.create_task(deliver(self))
-        self._thread = threading.Thread(target=self._work, name="watchline", daemon=True)
-        self._thread.start()
-
-    @property
-    def carrier(self) -> Carrier | None:
-        """The connection, None while there is none."""
-        return self._carrier
-
-    @carrier.setter
-    def carrier(self, carrier: Carrier | None) -> None:
-        self._carrier = carrier
-        if carrier is None:
-            self.connected.clear()
-        else:
-            self.connected.set()
-
-    @property
-    def thread(self) -> threading.Thread:
-        """The thread that delivers."""
-        return self._thread
-
-    def wake(self) -> None:
-        """Let the loop look for news; from any thread. One call is enough for many messages."""
-        if not self._called:
-            self._called = True
-            with suppress(RuntimeError):  # the loop has just been closed, so there is nobody to wake
-                self.loop.call_soon_threadsafe(self._news.set)
-
-    def listen(self) -> None:
-        """From here on a message wakes the loop: a system call that lets go of the interpreter, so it is kept rare."""
-        self._called = False
-
-    async def rest(self) -> None:
-        """After a batch let the next one gather, unless somebody waits for it."""
-        self._called = True
-        with suppress(TimeoutError):
-            async with asyncio.timeout(REST_SECONDS):
-                await self._hurry.wait()
-        self._hurry.clear()
-
-    def hurry(self) -> None:
-        """End a rest; from any thread."""
-        with suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(self._hurry.set)
-
-    async def wait_news(self, seconds: float) -> None:
-        """Wait for `wake`, at most `seconds`."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        self._news.clear()
-
-    def stop(self, seconds: float) -> None:
-        """End the thread, waiting at most `seconds`: it is a daemon and can't hold up the process."""
-        with suppress(RuntimeError):  # it has just ended by itself
-            self.loop.call_soon_threadsafe(self._end)
-        if self._thread is not threading.current_thread():
-            self._thread.join(seconds)
-
-    def _end(self) -> None:
-        """In the loop, in one step: told by the flag alone, the task would be closing when the cancellation comes."""
-        self.stopping = True
-        self._task.cancel()
-
-    def _work(self) -> None:
-        with harmless("delivering events"), suppress(asyncio.CancelledError):
-            self.loop.run_until_complete(self._task)
-        with harmless("closing the connection"):
-            self.loop.run_until_complete(end_tasks())
-        self.loop.close()
-
-
-async def end_tasks() -> None:
-    """Cancel what still runs in this loop, and let closed sockets be closed: that takes two more turns."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    if others:
-        await asyncio.wait(others, timeout=LAST_SECONDS)
-    for _ in range(2):
-        await asyncio.sleep(0)
 
 
 class Courier:
@@ -233,8 +109,9 @@ class Courier:
             return reading.result(max(0.0, deadline - time.monotonic()))
         except Exception as error:
             reading.cancel()
+            reason = f"{type(error).__name__} {error}" if life.connected.is_set() else f"no connection, {life.error}"
             raise WatermarkUnavailable(
-                f"the watermark can't be read from {topic}: {type(error).__name__} {error}",
+                f"the watermark can't be read from {topic}: {reason}",
                 hint="check that the topic exists and that this job may read it",
             ) from error
 

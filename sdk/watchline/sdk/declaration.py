@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from watchline.schemas.limits import MAX_DATASET, MAX_NAME, MAX_SECONDS
 from watchline.sdk.cleaning import clean_json, clean_metadata, clean_name, clean_text, clean_time, clean_watermark
-from watchline.sdk.harmless import warn_once
+from watchline.sdk.harmless import usable, warn_once
 
 WatermarkKind = Literal["timestamp", "integer", "text"]
 KINDS = ("timestamp", "integer", "text")
@@ -120,7 +120,7 @@ DEFAULTS: dict[str, Any] = {
 def describe(pipeline: Pipeline) -> dict[str, Any]:
     """The fields of `pipeline.declared`, `config_hash` included, without nulls and defaults."""
     content = without_defaults(_content(pipeline), DEFAULTS)
-    return content | {"active": bool(pipeline.active), "config_hash": hash_content(content)}
+    return content | {"active": content.get("active", True), "config_hash": hash_content(content)}
 
 
 def hash_content(content: Mapping[str, Any]) -> str:
@@ -168,27 +168,31 @@ def _content(pipeline: Pipeline) -> dict[str, Any]:
         "pipeline": clean_name("pipeline", pipeline.name),
         "type": _optional_text(kind.name if isinstance(kind, PipelineType) else kind),
         "type_defaults": _type_defaults(kind) if isinstance(kind, PipelineType) else None,
-        "active": bool(pipeline.active),
+        "active": usable("active", bool, pipeline.active) is not False,
         "owner": _optional_text(pipeline.owner),
         "tags": [clean_text(tag, MAX_NAME) for tag in _listed("tags", pipeline.tags)],
         "metadata": clean_metadata(pipeline.metadata),
         "freshness": _limit("freshness", "max_age_seconds", pipeline.freshness),
         "timeliness": _limit("timeliness", "max_duration_seconds", pipeline.timeliness),
         "schedule": _schedule(pipeline.schedule),
-        "mutes": _mutes(pipeline.mutes),
-        "anomaly_rules": _present(_rule(rule) for rule in _listed("anomaly_rules", pipeline.anomaly_rules)),
-        "sources": _present(_dataset(place) for place in _listed("sources", pipeline.sources)),
-        "targets": _present(_dataset(place) for place in _listed("targets", pipeline.targets)),
+        "mutes": _parts("mutes", pipeline.mutes, _mute),
+        "anomaly_rules": _parts("anomaly_rules", pipeline.anomaly_rules, _rule),
+        "sources": _parts("sources", pipeline.sources, _dataset),
+        "targets": _parts("targets", pipeline.targets, _dataset),
         "default_watermark": None if default is None else clean_watermark(default),
-        "watermark_kind": _choice("watermark_kind", pipeline.watermark_kind or "text", KINDS) or "text",
+        "watermark_kind": "text" if pipeline.watermark_kind is None else _kind(pipeline.watermark_kind),
     }
+
+
+def _kind(value: object) -> str:
+    return _choice("watermark_kind", value, KINDS) or "text"
 
 
 def _type_defaults(kind: PipelineType) -> dict[str, Any]:
     found = {
         "freshness": _limit("freshness", "max_age_seconds", kind.freshness),
         "timeliness": _limit("timeliness", "max_duration_seconds", kind.timeliness),
-        "mutes": _mutes(kind.mutes),
+        "mutes": _parts("mutes", kind.mutes, _mute),
     }
     return without_defaults(found, {"mutes": []})
 
@@ -214,10 +218,6 @@ def _schedule(value: Schedule | str | None) -> dict[str, Any] | None:
     grace = read_duration("grace", schedule.grace)
     found = {"cron": schedule.cron, "timezone": schedule.timezone, "grace_seconds": grace}
     return without_defaults(found, {"timezone": "UTC", "grace_seconds": 300.0})
-
-
-def _mutes(mutes: object) -> list[dict[str, Any]]:
-    return _present(_mute(mute) for mute in _listed("mutes", mutes))
 
 
 def _mute(value: Mute | str) -> dict[str, Any] | None:
@@ -278,14 +278,16 @@ def _fields(part: object) -> dict[str, Any]:
 
 def _listed(name: str, values: object) -> list[Any]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
-        return list(values)
+        return usable(name, list, values) or []
     if values is not None:
         warn_once(f"{name} list", "%s must be a list and is left out: %.200r", name, values)
     return []
 
 
-def _present(parts: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
-    return [clean_json(part) for part in parts if part is not None]
+def _parts(name: str, values: object, read: Callable[[Any], dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """Each part that can be read; one that can't costs neither the others nor the declaration."""
+    found = (usable(f"one of {name}", read, value) for value in _listed(name, values))
+    return [clean_json(part) for part in found if part is not None]
 
 
 def _optional_text(value: object, limit: int = MAX_NAME) -> str | None:
@@ -293,7 +295,7 @@ def _optional_text(value: object, limit: int = MAX_NAME) -> str | None:
 
 
 def _choice(name: str, value: object, options: tuple[str, ...]) -> str | None:
-    if value in options:
+    if isinstance(value, str) and value in options:
         return str(value)
     warn_once(f"choice {name}", "%s=%.200r is none of %s and is left out", name, value, ", ".join(options))
     return None

@@ -11,7 +11,8 @@ from uuid import UUID
 from watchline.schemas.errors import WatermarkUnavailable
 from watchline.sdk.declaration import Pipeline, describe
 from watchline.sdk.harmless import harmless, warn_once
-from watchline.sdk.run import Run, RunOptions, Status, read_id
+from watchline.sdk.run import Run, Status
+from watchline.sdk.run_options import RunOptions, read_id, read_options
 from watchline.sdk.tracking import track
 
 if TYPE_CHECKING:
@@ -127,12 +128,4 @@ class TrackedPipeline:
 
     def _resume(self, run_id: UUID | str) -> Run | None:
         known = read_id(run_id)
-        return None if known is None else Run(self, RunOptions(run_id=UUID(known)), manual=True)
-
-
-def read_options(options: Mapping[str, Any]) -> RunOptions:
-    """The options of a run; unknown ones are logged and ignored, as a typing error must not stop the job."""
-    known = {name: value for name, value in options.items() if name in RunOptions.__slots__}
-    for name in options.keys() - known.keys():
-        warn_once(f"run option {name}", "a run has no option %.200r; it has %s", name, ", ".join(RunOptions.__slots__))
-    return RunOptions(**known)
+        return None if known is None else Run(self, RunOptions(run_id=known), manual=True)

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Protocol
 
@@ -37,7 +38,7 @@ class Process:
         self._outlets[outlet] = flush_seconds
         if not self._armed:
             self._armed = True
-            atexit.register(self.finish)
+            atexit.register(self._exit)
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=self._after_fork)
             if is_worker():
@@ -60,6 +61,11 @@ class Process:
             with harmless("flushing at exit"):
                 close = getattr(outlet, "close_for_good", outlet.close)
                 close(max(0.0, deadline - time.monotonic()))
+
+    def _exit(self) -> None:
+        self.finish()
+        if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
+            keep_interrupt()
 
     def _after_fork(self) -> None:
         """In a child: runs and messages that the parent began stay the parent's."""
@@ -88,6 +94,16 @@ class Process:
         self.finish()
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
+
+
+def keep_interrupt() -> None:
+    """Let a process that ends by Ctrl-C die of SIGINT still, as a shell that runs it in a loop has to see.
+
+    Python remembers how its last piece of source ended, in whichever thread: the dataclasses of a module that the
+    background thread imports after the Ctrl-C make it forget. So the last piece ends as the job did.
+    """
+    with suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")  # noqa: S102 - a constant
 
 
 def is_worker() -> bool:

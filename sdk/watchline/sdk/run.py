@@ -5,31 +5,20 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
-from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
-from watchline.schemas.limits import MAX_INTEGER, MAX_KEYS, MAX_NAME
-from watchline.sdk.cleaning import (
-    clean_count,
-    clean_labels,
-    clean_metadata,
-    clean_name,
-    clean_number,
-    clean_seconds,
-    clean_text,
-    clean_time,
-    clean_watermark,
-    write_time,
-)
-from watchline.sdk.harmless import harmless, never_raises, warn_once
+from watchline.schemas.limits import MAX_INTEGER, MAX_KEYS
+from watchline.sdk.cleaning import clean_count, clean_name, clean_number, clean_seconds, clean_watermark, write_time
+from watchline.sdk.harmless import harmless, never_raises, usable, warn_once
 from watchline.sdk.identity import make_id
 from watchline.sdk.outcome import judge_exit
 from watchline.sdk.process import process
+from watchline.sdk.run_options import RunOptions, read_id
+from watchline.sdk.run_report import describe_error, describe_maps, describe_start, read_backfill
 from watchline.sdk.watermarks import kind_of
 
 if TYPE_CHECKING:
@@ -38,7 +27,6 @@ if TYPE_CHECKING:
 
 Status = Literal["succeeded", "failed", "aborted", "unknown"]
 STATUSES = ("succeeded", "failed", "aborted", "unknown")
-MAX_ATTEMPT = 2**31 - 1
 COUNTS = ("inserts", "updates", "deletes", "total_rows")
 CURRENT: ContextVar[Run | None] = ContextVar("watchline_run", default=None)
 
@@ -46,26 +34,6 @@ CURRENT: ContextVar[Run | None] = ContextVar("watchline_run", default=None)
 def current_run() -> Run | None:
     """The run that this code is part of, None outside of any."""
     return CURRENT.get()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What is known of a run when it begins.
-
-    `parent_run_id` defaults to WATCHLINE_RUN_ID, which `watchline exec` sets; `watermark` overrides the log;
-    `nominal_at` is the slot that a scheduler meant; a `backfill` teaches no baseline.
-    """
-
-    run_id: UUID | None = None
-    parent_run_id: UUID | str | None = None
-    attempt: int = 1
-    watermark: object | None = None
-    next_watermark: object | None = None
-    nominal_at: datetime | str | None = None
-    backfill: bool = False
-    heartbeat_seconds: float | None = None
-    labels: Mapping[str, object] = field(default_factory=dict)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Run:
@@ -76,7 +44,7 @@ class Run:
     """
 
     def __init__(self, pipeline: TrackedPipeline, options: RunOptions, *, manual: bool = False) -> None:
-        self.id: UUID = options.run_id or make_id()
+        self.id: UUID = read_id(options.run_id) or make_id()
         self.pipeline = pipeline
         self._options = options
         self._manual = manual
@@ -92,7 +60,7 @@ class Run:
         self._began: float | None = None
         self._started_at: datetime | None = None
         self._ended = False
-        self._token: Token[Run | None] | None = None
+        self._outer: list[Run | None] = []
 
     @property
     def skip(self) -> bool:
@@ -220,16 +188,15 @@ class Run:
 
     def __enter__(self) -> Self:
         self.begin()
-        with harmless("entering a run"):
-            self._token = CURRENT.set(self)
+        self._outer.append(CURRENT.get())  # a list: the block may be entered within itself
+        CURRENT.set(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with harmless("leaving a run"):
-            if self._token is not None:
-                CURRENT.reset(self._token)
+        if self._outer:
+            CURRENT.set(self._outer.pop())
         with harmless("ending a run"):
             self.end(*judge_exit(error))
 
@@ -250,21 +217,8 @@ class Run:
             self._counts[name] = min(self._counts.get(name, 0) + count, MAX_INTEGER)
 
     def _begin(self) -> None:
-        options = self._options
-        parent = options.parent_run_id or os.environ.get("WATCHLINE_RUN_ID")
-        fields = {
-            "run_id": str(self.id),
-            "parent_run_id": read_id(parent),
-            "attempt": min(clean_count("attempt", options.attempt) or 1, MAX_ATTEMPT),
-            "watermark": None if options.watermark is None else clean_watermark(options.watermark),
-            "next_watermark": None if options.next_watermark is None else clean_watermark(options.next_watermark),
-            "heartbeat_seconds": self.heartbeat_seconds,
-            "nominal_at": None if options.nominal_at is None else clean_time("nominal_at", options.nominal_at),
-            "backfill": bool(options.backfill) or None,
-            "labels": clean_labels(options.labels) or None,
-            "metadata": clean_metadata(options.metadata) or None,
-        }
-        self.pipeline.emit("run.started", fields, at=self._started_at)
+        fields = {"run_id": str(self.id), "heartbeat_seconds": self.heartbeat_seconds}
+        self.pipeline.emit("run.started", fields | describe_start(self._options), at=self._started_at)
         if not self._manual:
             process.opened(self)
         if self.heartbeat_seconds is not None:
@@ -288,10 +242,9 @@ class Run:
             **self._counts,
             "metrics": self._metrics or None,
             "next_watermark": own[0] if own else None,
-            "error": None if error is None else describe_error(error),
-            "backfill": bool(self._options.backfill) or None,
-            "labels": clean_labels(self._labels) or None,
-            "metadata": clean_metadata(self._metadata) or None,
+            "error": None if error is None else usable("an error", describe_error, error),
+            "backfill": read_backfill(self._options),
+            **describe_maps(self._labels, self._metadata),
         }
 
     def _send_advances(self) -> None:
@@ -299,23 +252,3 @@ class Run:
         for dataset, (watermark, kind) in sorted(self._advances.items(), key=lambda entry: entry[0] is None):
             fields = {"watermark": watermark, "kind": kind, "run_id": str(self.id), "dataset": dataset}
             self.pipeline.emit("watermark.advanced", fields)
-
-
-def read_id(value: UUID | str | None) -> str | None:
-    """A UUID in its usual spelling, None with a warning for anything else."""
-    if not value:
-        return None
-    try:
-        return str(value if isinstance(value, UUID) else UUID(str(value)))
-    except ValueError:
-        warn_once("run id", "%.200r is no run id and is left out", value)
-        return None
-
-
-def describe_error(error: object) -> dict[str, str]:
-    """`error` of `run.ended`: the type (with its module unless built in) and the message."""
-    if not isinstance(error, BaseException):
-        return {"message": clean_text(error)}
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    return {"type": clean_text(name, MAX_NAME), "message": clean_text(error)}

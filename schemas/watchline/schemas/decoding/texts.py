@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from watchline.schemas import flags
-from watchline.schemas.decoding.masking import SHORTEST, mask_secrets
 from watchline.schemas.decoding.reading import Check, Reading
 from watchline.schemas.limits import MAX_DETAIL_INPUT, MAX_NAME, MAX_TEXT
+from watchline.schemas.masking import SHORTEST, mask_secrets
 
 REPLACEMENT = "\ufffd"
 CUT_MARK = "… [cut]"
