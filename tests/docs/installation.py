@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -61,7 +62,7 @@ def make_program(folder: Path, name: str, text: str) -> None:
 @contextmanager
 def install(block: Block, folder: Path, dsn: str, stand_ins: Mapping[str, str]) -> Iterator[Installation]:
     """Run every line of `block`; the services go on running until the end."""
-    make_program(folder, "watchline", f'exec {sys.executable} -m watchline.cli "$@"')
+    make_program(folder, "watchline", f'exec {shlex.quote(sys.executable)} -m watchline.cli "$@"')
     topics = Topics(f"t{uuid4().hex[:12]}")
     environment = {
         **environment_of(block, stand_ins), **QUICK,
