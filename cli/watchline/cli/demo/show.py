@@ -20,6 +20,7 @@ from watchline.cli.demo.replay import open_producer, send_events
 from watchline.cli.demo.report import anomalies_table, pipelines_table, print_table
 from watchline.cli.demo.translation import declarations, events
 from watchline.cli.dev.stack import Stack
+from watchline.cli.program import own_call
 from watchline.cli.reach import postgres
 from watchline.cli.settings import read_topics
 
@@ -96,7 +97,7 @@ def _suggest(stack: Stack, *, kept: bool) -> None:
     if kept:
         out.print(stack.servers.psql, markup=False)
     else:
-        err.print("`watchline demo --keep` leaves the database open for these:")
+        err.print(f"`{own_call()} demo --keep` leaves the database open for these:", markup=False)
     out.print("select * from reporting.anomalies order by abs(score) desc limit 20;", markup=False)
     out.print("select kind, status, count(*) from reporting.incidents group by 1, 2;", markup=False)
     out.print("select * from reporting.pipelines order by last_started_at desc;", markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from watchline.cli.console import err, out
 from watchline.cli.dev.stack import Stack
+from watchline.cli.program import own_call
 
 
 def describe_stack(stack: Stack) -> None:
@@ -12,7 +13,7 @@ def describe_stack(stack: Stack) -> None:
     err.print(f"\nRunning; Kafka answers at {kafka}, logs are in {stack.logs}", markup=False)
     err.print("\nFor jobs, in another terminal:")
     out.print(f"export WATCHLINE_KAFKA_BOOTSTRAP_SERVERS={kafka}", markup=False)
-    out.print("watchline exec --pipeline hello -- echo 'it works'", markup=False)
+    out.print(f"{own_call()} exec --pipeline hello -- echo 'it works'", markup=False)
     err.print("\nFor SQL:")
     out.print(stack.servers.psql, markup=False)
     err.print("\nAlerts appear here; Ctrl-C stops everything\n")
