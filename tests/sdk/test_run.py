@@ -265,6 +265,13 @@ def test_a_dry_run_does_not_guess_a_watermark() -> None:
         _ = run.watermark
 
 
+def test_a_dry_run_has_the_watermark_that_it_was_given() -> None:
+    pipeline = Watchline(outlet=Console()).pipeline(Pipeline(name="p"))
+
+    with pipeline.run(watermark="2026-11-29") as run:
+        assert run.watermark == "2026-11-29"
+
+
 def test_what_is_switched_off_gives_the_default_watermark_and_reports_nothing() -> None:
     client = Watchline(disabled=True)
 

@@ -6,6 +6,7 @@ import asyncio
 
 import click
 
+from watchline.cli.doctor.check import TOPICS_HINT
 from watchline.cli.failures import say
 from watchline.cli.logs import configure_command_logs
 from watchline.cli.reach import check_kafka, check_postgres, describe_dsn
@@ -109,7 +110,7 @@ def check(partitions: int) -> None:
     configure_command_logs()
     problems = asyncio.run(_check(read_kafka(), read_topics(), partitions))
     if problems:
-        raise Misconfigured("; ".join(problems), hint="`watchline topics create` makes the missing ones")
+        raise Misconfigured("; ".join(problems), hint=TOPICS_HINT)
     say(f"all topics are there, with {partitions} partitions each")
 
 

@@ -85,9 +85,7 @@ class Nowhere:
 
     def read_values(self, topic: str, key: bytes, seconds: float) -> list[bytes]:  # noqa: ARG002
         """There is no log to read."""
-        raise WatermarkUnavailable(
-            "a dry run reads no watermark", hint="give the pipeline a default_watermark or the run a watermark"
-        )
+        raise WatermarkUnavailable("a dry run reads no watermark", hint="give the run one: pipeline.run(watermark=…)")
 
 
 class Console(Nowhere):

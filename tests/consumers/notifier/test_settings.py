@@ -61,7 +61,7 @@ def test_a_wrong_setting_is_named_and_no_value_is_shown(monkeypatch: pytest.Monk
 def test_a_missing_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WATCHLINE_POSTGRES_DSN")
 
-    with pytest.raises(Misconfigured, match="WATCHLINE_POSTGRES_DSN"):
+    with pytest.raises(Misconfigured, match="WATCHLINE_POSTGRES_DSN is not set"):
         NotifierSettings.from_environment()
 
 

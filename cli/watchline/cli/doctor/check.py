@@ -11,6 +11,7 @@ from watchline.schemas.errors import WatchlineError
 Outcome = Literal["ok", "warn", "fail"]
 LAG_WARNING = 10_000
 SKEW_WARNING_SECONDS = 5.0
+TOPICS_HINT = "`watchline topics create` makes the missing ones; set WATCHLINE_PARTITIONS to the number that is there"
 SKEW_FAILURE_SECONDS = 300.0  # from here on events are flagged and teach nothing
 
 
@@ -32,7 +33,7 @@ def failure(name: str, error: WatchlineError) -> Check:
 def judge_topics(problems: Sequence[str], partitions: int) -> Check:
     """All topics must exist with equal partition counts."""
     if problems:
-        return Check("topics", "fail", "; ".join(problems), "`watchline topics create` makes the missing ones")
+        return Check("topics", "fail", "; ".join(problems), TOPICS_HINT)
     return Check("topics", "ok", f"all there, {partitions} partitions each")
 
 

@@ -46,7 +46,8 @@ class NotifierSettings(BaseSettings):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             name = PREFIX + "_".join(str(part) for part in first["loc"]).upper()
-            raise Misconfigured(f"{name}: {first['msg']}", hint=f"set {name}, see docs/alerts.md") from None
+            wrong = f"{name} is not set" if first["type"] == "missing" else f"{name}: {first['msg']}"
+            raise Misconfigured(wrong, hint=f"set {name}, see docs/alerts.md") from None
 
     @model_validator(mode="before")
     @classmethod
