@@ -32,7 +32,7 @@ check: setup ## format, lint, types and the borders between the packages
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy $(filter-out migrations,$(CODE))
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 format: setup ## put the code in its format and mend what ruff can mend
 	$(BIN)/ruff check --fix $(CODE)

@@ -38,7 +38,8 @@ class TerminalChannel:
             with self._console.capture() as capture:
                 for line in compose(message):
                     self._console.print(line)
-            self._console.file.write(capture.get().encode(encoding, "backslashreplace").decode(encoding))
+            text = "\n".join(line.rstrip(" ") for line in capture.get().split("\n"))  # Rich pads to the width
+            self._console.file.write(text.encode(encoding, "backslashreplace").decode(encoding))
             self._console.file.flush()
         except OSError as error:
             return Outcome("rejected", detail=type(error).__name__, broken=True)
