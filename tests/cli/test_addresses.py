@@ -79,7 +79,30 @@ def test_a_wrong_password_is_a_matter_of_settings(
     assert "refuses the login" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("dsn", ["", "watchline", "mysql://u:s3cret@h/x"])
+@pytest.mark.parametrize("command", ["streams", "topics create", "topics check"])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"BOOTSTRAP_SERVERS": ":::"},
+        {"BOOTSTRAP_SERVERS": "kafka:port"},
+        {"BOOTSTRAP_SERVERS": "127.0.0.1:1", "SECURITY_PROTOCOL": "SASL_PLAINTEXT"},
+    ],
+)
+def test_kafka_settings_that_contradict_each_other_are_a_matter_of_settings(
+    command: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"WATCHLINE_KAFKA_{name}", value)
+
+    code = run(command.split())
+
+    shown = capsys.readouterr().err
+    assert code == 2
+    assert shown.startswith(f"error: the settings for Kafka at {variables['BOOTSTRAP_SERVERS']} can't be used: ")
+    assert len(shown.splitlines()) == 2
+
+
+@pytest.mark.parametrize("dsn", ["", "watchline", "mysql://u:s3cret@h/x", "postgresql://u:s3cret@127.0.0.1:99999/x"])
 def test_a_dsn_that_is_none_is_a_matter_of_settings(
     dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from watchline.cli.main import run
-from watchline.cli.settings import read_dsn, read_kafka
+from watchline.cli.settings import read_dsn, read_kafka, read_topics
 from watchline.schemas.errors import Misconfigured
 
 
@@ -55,3 +55,9 @@ def test_a_secret_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(Misconfigured, match="/nowhere/password"):
         read_kafka()
+
+
+def test_an_empty_topic_prefix_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHLINE_TOPIC_PREFIX", "")
+
+    assert read_topics().runs == "watchline.runs"

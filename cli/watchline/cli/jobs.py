@@ -27,7 +27,7 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 @click.command(
     "exec",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="Example: watchline exec --pipeline orders_daily --timeliness 30m -- ./load.sh --full",
+    epilog="\b\nExample:\n  watchline exec --pipeline orders_daily --timeliness 30m -- ./load.sh --full",
 )
 @click.option("--pipeline", "name", required=True, metavar="NAME", help="The pipeline that this is a run of.")
 @click.option("--type", "kind", metavar="TYPE", help="Its type.")
@@ -57,6 +57,13 @@ def exec_command(
 
     The command keeps its streams and exit code (128 + n when signal n killed it), gets the signals that we get, and
     runs to its end whether Kafka is there or not. WATCHLINE_RUN_ID tells it its run: what it reports becomes a child.
+
+    \b
+    Settings:
+      WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
+      WATCHLINE_OUTBOX_DIR                what Kafka did not take
+      WATCHLINE_DISABLED                  1 runs the command and reports nothing
+      and the others of docs/sdk.md
     """
     from watchline.sdk import Pipeline, Watchline  # noqa: PLC0415 - `--help` can do without
     from watchline.sdk.shell import run_command  # noqa: PLC0415
@@ -80,7 +87,7 @@ def exec_command(
 
 @click.command(
     "emit",
-    epilog="Examples: watchline emit run.started --pipeline orders_daily; watchline emit - < event.json",
+    epilog="\b\nExamples:\n  watchline emit run.started --pipeline orders_daily\n  watchline emit - < event.json",
 )
 @click.argument("event_type")
 @click.option("--pipeline", metavar="NAME", help="The pipeline.")
@@ -98,7 +105,7 @@ def exec_command(
 @click.option("--kind", metavar="KIND", help="Of the watermark: timestamp, integer, text.")
 @click.option("--dataset", metavar="NAME", help="Of the watermark: the dataset, else the pipeline's own.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=JSON", help="Any other field; may be repeated.")
-@click.option("--timeout", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds to wait.")
+@click.option("--timeout", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="Seconds to wait.")
 def emit_command(
     event_type: str,
     metrics: tuple[str, ...],
@@ -110,6 +117,15 @@ def emit_command(
     """Send one event, of EVENT_TYPE or (with -) the JSON object on stdin, and wait until Kafka has it.
 
     The event is checked first, as the streams will; a bad or undelivered one ends with one line and an exit code of 1.
+    The id of the run, else of the event, goes to stdout.
+
+    \b
+    Settings:
+      WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
+      WATCHLINE_KAFKA_SECURITY_PROTOCOL   PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
+      WATCHLINE_KAFKA_SASL_*, _SSL_*      credentials, see docs/production.md
+      WATCHLINE_TOPIC_PREFIX              default watchline
+      WATCHLINE_TRANSPORT                 console prints the event on stderr
     """
     if event_type == "-":
         event = read_event(sys.stdin.buffer.read())
@@ -125,8 +141,8 @@ def read_event(text: bytes) -> dict[str, Any]:
     """The JSON object in `text`."""
     try:
         event = json.loads(text)
-    except ValueError as error:
-        raise WatchlineError(f"stdin holds no JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise WatchlineError(f"stdin holds no JSON that can be read: {error}") from error
     if not isinstance(event, dict):
         raise WatchlineError("stdin holds JSON, but no object", hint="an event is one JSON object")
     return event
@@ -144,7 +160,7 @@ def read_json(text: str) -> Any:
     """JSON, else the text itself."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -161,8 +177,8 @@ def send_event(event: dict[str, Any], *, seconds: float) -> None:
         if complete["event_type"] == STARTS:
             complete.setdefault("run_id", str(make_id()))
         message = pack(complete, settings.topics)
-    except ValueError as error:
-        raise WatchlineError(f"the event can't be sent: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise WatchlineError(f"the event can't be sent: {error}", hint="see `watchline emit --help`") from error
     decoded = decode(message.value, now=datetime.now(UTC))
     if decoded.flags:
         click.echo(f"note: readers will repair it: {', '.join(decoded.flags)}", err=True)

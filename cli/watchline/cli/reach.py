@@ -27,10 +27,12 @@ REFUSED_LOGIN = (AuthenticationFailedError, AuthenticationMethodNotSupported, Un
 @asynccontextmanager
 async def kafka_admin(kafka: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClient]:
     """A connected admin client; Unavailable or Misconfigured names the address within PATIENCE_SECONDS."""
-    admin = AIOKafkaAdminClient(request_timeout_ms=int(PATIENCE_SECONDS * 1000), **kafka.client_arguments())
+    admin = make_admin(kafka)
     try:
         try:
             await asyncio.wait_for(admin.start(), PATIENCE_SECONDS)
+        except ValueError as error:
+            raise unusable(kafka, error) from error
         except REFUSED_LOGIN as error:
             raise Misconfigured(
                 f"Kafka at {kafka.bootstrap_servers} refuses the login: {error}",
@@ -47,6 +49,23 @@ async def kafka_admin(kafka: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClie
         await admin.close()
 
 
+def make_admin(kafka: KafkaConnection) -> AIOKafkaAdminClient:
+    """An admin client; Misconfigured when the settings contradict each other."""
+    try:
+        return AIOKafkaAdminClient(request_timeout_ms=int(PATIENCE_SECONDS * 1000), **kafka.client_arguments())
+    except ValueError as error:
+        raise unusable(kafka, error) from error
+
+
+def unusable(kafka: KafkaConnection, error: ValueError) -> Misconfigured:
+    """What to say of Kafka settings that the client can't begin anything with."""
+    return Misconfigured(
+        f"the settings for Kafka at {kafka.bootstrap_servers} can't be used: {error}",
+        hint="write WATCHLINE_KAFKA_BOOTSTRAP_SERVERS as host:port[,host:port…]; SASL needs "
+        "WATCHLINE_KAFKA_SASL_USERNAME and WATCHLINE_KAFKA_SASL_PASSWORD",
+    )
+
+
 @asynccontextmanager
 async def postgres(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
     """An open connection; Unavailable or Misconfigured names the address within PATIENCE_SECONDS."""
@@ -57,7 +76,7 @@ async def postgres(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
             f"Postgres at {describe_dsn(dsn)} refuses the login: {error}",
             hint="check user, password and database in WATCHLINE_POSTGRES_DSN",
         ) from error
-    except (asyncpg.InterfaceError, ValueError) as error:
+    except (asyncpg.InterfaceError, ValueError, OverflowError) as error:
         raise Misconfigured(
             f"WATCHLINE_POSTGRES_DSN can't be used: {error}",
             hint="write it as postgresql://user:password@host:5432/database",

@@ -30,7 +30,7 @@ def read_kafka() -> KafkaConnection:
 
 def read_topics() -> Topics:
     """The topic names under WATCHLINE_TOPIC_PREFIX."""
-    return Topics(os.environ.get("WATCHLINE_TOPIC_PREFIX", "watchline"))
+    return Topics(os.environ.get("WATCHLINE_TOPIC_PREFIX") or "watchline")
 
 
 def read_dsn() -> str:
