@@ -64,6 +64,31 @@ def test_importing_opens_nothing(run_job: RunJob) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize("arguments", ["", "'127.0.0.1:1'"])
+def test_no_job_loads_pydantic(run_job: RunJob, protocol: str, arguments: str) -> None:
+    done = run_job(
+        f"""
+        import sys
+        from watchline.sdk import Pipeline, Watchline
+        client = Watchline({arguments})
+        try:
+            with client.pipeline(Pipeline(name="orders", mutes=["failure"])).run(labels={{"a": "token=hunter2"}}):
+                raise ValueError("password=hunter2 at postgres://me:hunter2@host/db")
+        except ValueError:
+            pass
+        client.close()
+        assert "aiokafka" in sys.modules
+        assert "pydantic" not in sys.modules
+        """,
+        kafka_security_protocol=protocol,
+        kafka_sasl_username="me",
+        kafka_sasl_password="hunter2",
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("address", ["closed", "blackhole", "unknown"])
 def test_without_kafka_a_job_ends_in_time_and_its_events_are_kept(
     run_job: RunJob, blackhole: str, outbox_dir: Path, address: str

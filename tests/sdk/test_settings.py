@@ -92,6 +92,18 @@ def test_plain_addresses_give_what_the_connection_would(monkeypatch: pytest.Monk
     assert Watchline().settings.client_arguments() == KafkaConnection.from_environment().client_arguments()
 
 
+def test_an_address_in_code_keeps_the_login_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHLINE_KAFKA_BOOTSTRAP_SERVERS", "a:1")
+    monkeypatch.setenv("WATCHLINE_KAFKA_SECURITY_PROTOCOL", "SASL_PLAINTEXT")
+    monkeypatch.setenv("WATCHLINE_KAFKA_SASL_USERNAME", "me")
+
+    settings = Watchline("b:2,c:3").settings
+
+    assert settings.client_arguments()["bootstrap_servers"] == ["b:2", "c:3"]
+    assert settings.client_arguments()["sasl_plain_username"] == "me"
+    assert settings.address == "b:2,c:3"
+
+
 @pytest.mark.parametrize("arguments", [{"connection": 5}, {"outbox_dir": 5}, {"transport": "pigeon"}])
 def test_a_wrong_argument_does_not_stop_the_job(arguments: dict[str, Any]) -> None:
     Watchline(**arguments)

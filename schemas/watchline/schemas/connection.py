@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from watchline.schemas.errors import Misconfigured
+from watchline.schemas.kafka_client import PREFIX, client_arguments, make_ssl_context, read_connection, read_secret
 
-PREFIX = "WATCHLINE_KAFKA_"
-
-
-def read_secret(environment: Mapping[str, str], name: str) -> str | None:
-    """The value of `name`, or the stripped content of the file that `name`_FILE points to."""
-    if name in environment:
-        return environment[name]
-    path = environment.get(f"{name}_FILE")
-    if path is None:
-        return None
-    try:
-        return Path(path).read_text().strip()
-    except OSError as error:
-        raise Misconfigured(f"{name}_FILE points to {path}, which can't be read", hint=str(error)) from error
+__all__ = ["PREFIX", "KafkaConnection", "read_secret"]
 
 
 class KafkaConnection(BaseModel):
@@ -45,34 +30,13 @@ class KafkaConnection(BaseModel):
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
         """Read `WATCHLINE_KAFKA_*` (the password also from `…_SASL_PASSWORD_FILE`)."""
-        env = os.environ if environment is None else environment
-        found = {name: read_secret(env, PREFIX + name.upper()) for name in cls.model_fields}
-        return cls.model_validate({name: value for name, value in found.items() if value is not None})
+        return cls.model_validate(read_connection(environment))
 
     def client_arguments(self) -> dict[str, Any]:
         """Keyword arguments for any aiokafka client."""
-        arguments: dict[str, Any] = {
-            "bootstrap_servers": self.bootstrap_servers.split(","),
-            "security_protocol": self.security_protocol,
-        }
-        if self.security_protocol.startswith("SASL"):
-            arguments |= {
-                "sasl_mechanism": self.sasl_mechanism,
-                "sasl_plain_username": self.sasl_username,
-                "sasl_plain_password": self.sasl_password.get_secret_value() if self.sasl_password else None,
-            }
-        if self.security_protocol.endswith("SSL"):
-            arguments["ssl_context"] = self.ssl_context()
-        return arguments
+        password = self.sasl_password.get_secret_value() if self.sasl_password else None
+        return client_arguments({**self.model_dump(), "sasl_password": password})
 
     def ssl_context(self) -> ssl.SSLContext:
         """A verifying TLS context with the configured authority and client certificate."""
-        try:
-            context = ssl.create_default_context(cafile=self.ssl_cafile)
-            if self.ssl_certfile:
-                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile)
-        except (OSError, ssl.SSLError) as error:
-            raise Misconfigured(
-                f"the TLS files can't be loaded: {error}", hint="check WATCHLINE_KAFKA_SSL_*"
-            ) from error
-        return context
+        return make_ssl_context(self.ssl_cafile, self.ssl_certfile, self.ssl_keyfile)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from watchline.schemas.kafka_client import DEFAULT_ADDRESS, client_arguments, read_connection
 from watchline.schemas.topics import Topics
 from watchline.sdk.harmless import warn_once
 
@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Carrier = Literal["kafka", "console"]
-KAFKA = "WATCHLINE_KAFKA_"
-DEFAULT_ADDRESS = "127.0.0.1:9092"
 MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How this process reports. `connection` None means WATCHLINE_KAFKA_*, read when the background thread connects."""
+    """How this process reports. `connection` None means WATCHLINE_KAFKA_*, read when the background thread connects; a
+    text replaces the addresses."""
 
-    connection: KafkaConnection | None = None
+    connection: KafkaConnection | str | None = None
     topic_prefix: str = "watchline"
     transport: Carrier = "kafka"
     disabled: bool = False
@@ -53,32 +52,26 @@ class Settings:
     @property
     def address(self) -> str:
         """The bootstrap servers, for messages."""
-        if self.connection is not None:
-            return self.connection.bootstrap_servers
-        return os.environ.get(KAFKA + "BOOTSTRAP_SERVERS", DEFAULT_ADDRESS)
+        if self.connection is None or isinstance(self.connection, str):
+            return self._known["bootstrap_servers"]
+        return self.connection.bootstrap_servers
 
     def client_arguments(self) -> dict[str, Any]:
-        """Keyword arguments for any aiokafka client. Importing pydantic takes longer than connecting, so plain
-        addresses, the usual case of a short job, go without it."""
-        if self.connection is not None:
-            return self.connection.client_arguments()
-        named = {name for name in os.environ if name.startswith(KAFKA)} - {KAFKA + "BOOTSTRAP_SERVERS"}
-        if not named:
-            address = os.environ.get(KAFKA + "BOOTSTRAP_SERVERS", DEFAULT_ADDRESS)
-            return {"bootstrap_servers": address.split(","), "security_protocol": "PLAINTEXT"}
-        from watchline.schemas.connection import KafkaConnection  # noqa: PLC0415 - imports pydantic
+        """Keyword arguments for any aiokafka client; what is not given, WATCHLINE_KAFKA_* say."""
+        if self.connection is None or isinstance(self.connection, str):
+            return client_arguments(self._known)
+        return self.connection.client_arguments()
 
-        return KafkaConnection.from_environment().client_arguments()
+    @property
+    def _known(self) -> dict[str, str]:
+        given = {} if self.connection is None else {"bootstrap_servers": str(self.connection)}
+        return {"bootstrap_servers": DEFAULT_ADDRESS} | read_connection() | given
 
 
 def read_settings(arguments: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
     """Settings from arguments (None means not given) and the environment."""
     found = {name: read(environment[variable]) for name, variable, read in _readers(environment)}
     given = {name: value for name, value in arguments.items() if value is not None}
-    if isinstance(given.get("connection"), str):
-        from watchline.schemas.connection import KafkaConnection  # noqa: PLC0415 - imports pydantic
-
-        given["connection"] = KafkaConnection(bootstrap_servers=given["connection"])
     if "outbox_dir" in given:
         given["outbox_dir"] = Path(given["outbox_dir"])
     usable = {name: value for name, value in found.items() if value is not None}
