@@ -44,7 +44,8 @@ class RunRecord(Record):
     Start fields are None when unknown and never overwrite; the fields from `status` to `error` go together and
     belong to the end event `end_event_id` (None while running): of two ends the one with the later (`ended_at`,
     `end_event_id`) wins. `labels_started` and `labels_ended` (likewise metadata) are None when this revision brings
-    none; a row's labels are started | ended, the end winning.
+    none; a row's labels are started | ended, the end winning. A record with `backfill` None knows only what its own
+    events said: the streams no longer held the run.
     """
 
     record_type: Literal["run"] = "run"

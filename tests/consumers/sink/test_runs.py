@@ -149,6 +149,35 @@ async def test_a_later_record_of_the_same_end_keeps_its_error_and_metrics(sinkin
 
 
 @pytest.mark.parametrize("together", [True, False])
+async def test_a_losing_end_brings_no_labels(sinking: Sinking, together: bool) -> None:
+    winner = ended(revision=1, end_event_id=name_id("b"), ended_at=after(minutes=9), labels_ended={"x": "winner"})
+    loser = ended(revision=2, end_event_id=name_id("a"), ended_at=after(minutes=5), labels_ended={"x": "loser"})
+
+    for batch in ((winner, loser),) if together else ((winner,), (loser,)):
+        await sinking.store(*batch)
+
+    [run] = await sinking.rows("runs")
+    assert json.loads(run["labels_ended"]) == {"x": "winner"}
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_flags_are_replaced_by_a_whole_record_and_joined_by_a_partial_one(
+    sinking: Sinking, together: bool
+) -> None:
+    history = [
+        started(revision=1, flags=("negative_duration",)),
+        started(revision=2, flags=("text_cut",)),
+        started(revision=3, flags=("labels_repaired",), backfill=None),
+    ]
+
+    for batch in [history] if together else [[one] for one in history]:
+        await sinking.store(*batch)
+
+    [run] = await sinking.rows("runs")
+    assert run["flags"] == ["labels_repaired", "text_cut"]
+
+
+@pytest.mark.parametrize("together", [True, False])
 async def test_of_two_ends_the_later_wins_whichever_is_read_last(sinking: Sinking, together: bool) -> None:
     later = ended(revision=1, end_event_id=name_id("b"), ended_at=after(minutes=9), status="failed", inserts=None)
     earlier = ended(revision=2, end_event_id=name_id("a"), ended_at=after(minutes=5), anomalous=True)

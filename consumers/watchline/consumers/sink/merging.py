@@ -22,9 +22,7 @@ KNOWN = (
     "next_watermark",
     "last_heartbeat_at",
     "labels_started",
-    "labels_ended",
     "metadata_started",
-    "metadata_ended",
     "producer_host",
 )
 # These belong to one end event and go together.
@@ -39,10 +37,8 @@ ENDING = (
     "deletes",
     "total_rows",
     "throughput",
-    "metrics",
-    "error",
 )
-SENT_ONCE = ("metrics", "error")  # the streams send these with the end they belong to, and not again
+SENT_ONCE = ("metrics", "error", "labels_ended", "metadata_ended")  # these too, but only with the end itself
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -63,13 +59,19 @@ def merge(one: RunRow, other: RunRow) -> RunRow:
     kept: dict[str, Any] = {name: getattr(older, name) for name in KNOWN if getattr(newer, name) is None}
     ends = takes_the_end(older, newer)
     if not ends:
-        kept |= {name: getattr(older, name) for name in ENDING}
+        kept |= {name: getattr(older, name) for name in (*ENDING, *SENT_ONCE)}
     elif same_end(older, newer):
         kept |= {name: getattr(older, name) for name in SENT_ONCE if not getattr(newer, name)}
     kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end(older, newer))) if ends else older.anomalous
     kept["overdue"] = older.overdue or newer.overdue
-    kept["flags"] = newer.flags or older.flags
+    if is_partial(newer):
+        kept["flags"] = tuple(sorted({*older.flags, *newer.flags}))
     return msgspec.structs.replace(newer, **kept)
+
+
+def is_partial(record: RunRow) -> bool:
+    """Whether a record knows only what its own events said: the streams no longer held the run."""
+    return record.backfill is None
 
 
 def same_end(one: RunRow, other: RunRow) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from watchline.consumers.sink.merging import ENDING, KNOWN
+
 COLUMNS = [
     "run_id",
     "pipeline",
@@ -43,7 +45,7 @@ set plan_cache_mode = force_custom_plan;
 create temporary table staged_runs on commit delete rows as select {", ".join(COLUMNS)} from runs with no data
 """  # noqa: S608 - constants
 EMPTY = "truncate staged_runs"
-KNOWN = "select run_id from unnest($1::uuid[]) as one (run_id) join runs using (run_id)"
+STORED = "select run_id from unnest($1::uuid[]) as one (run_id) join runs using (run_id)"
 
 SAME_END = "excluded.end_event_id is not distinct from runs.end_event_id"
 TAKES_END = (
@@ -51,49 +53,27 @@ TAKES_END = (
     "and (coalesce(excluded.ended_at, '-infinity'), excluded.end_event_id) "
     ">= (coalesce(runs.ended_at, '-infinity'), runs.end_event_id)))"
 )
-KEPT_WHEN_NULL = [
-    "parent_run_id",
-    "attempt",
-    "started_at",
-    "nominal_at",
-    "backfill",
-    "heartbeat_seconds",
-    "watermark",
-    "next_watermark",
-    "last_heartbeat_at",
-    "labels_started",
-    "labels_ended",
-    "metadata_started",
-    "metadata_ended",
-    "producer_host",
-]
-GOING_WITH_THE_END = [
-    "status",
-    "reported_status",
-    "end_event_id",
-    "ended_at",
-    "duration_seconds",
-    "inserts",
-    "updates",
-    "deletes",
-    "total_rows",
-    "throughput",
-]
-# The streams send these once, with the end they belong to.
-SENT_ONCE = {"metrics": "'{}'", "error_type": "null", "error_message": "null"}
+# What stands for "nothing" in the columns that come only with their end.
+NOTHING = {"metrics": "'{}'"} | dict.fromkeys(("error_type", "error_message", "labels_ended", "metadata_ended"), "null")
+# A record of a run that the streams no longer held knows only the flags of its own events.
+FLAGS = (
+    "case when excluded.backfill is null "
+    'then array(select distinct flag collate "C" from unnest(runs.flags || excluded.flags) as flag order by 1) '
+    "else excluded.flags end"
+)
 MERGED = ", ".join(
     (
-        *(f"{name} = coalesce(excluded.{name}, runs.{name})" for name in KEPT_WHEN_NULL),
-        *(f"{name} = case when {TAKES_END} then excluded.{name} else runs.{name} end" for name in GOING_WITH_THE_END),
+        *(f"{name} = coalesce(excluded.{name}, runs.{name})" for name in KNOWN),
+        *(f"{name} = case when {TAKES_END} then excluded.{name} else runs.{name} end" for name in ENDING),
         *(
             f"{name} = case when not {TAKES_END} or ({SAME_END} and excluded.{name} is not distinct from {nothing}) "
             f"then runs.{name} else excluded.{name} end"
-            for name, nothing in SENT_ONCE.items()
+            for name, nothing in NOTHING.items()
         ),
         f"anomalous = case when {TAKES_END} then excluded.anomalous or (runs.anomalous and {SAME_END}) "
         "else runs.anomalous end",
         "overdue = runs.overdue or excluded.overdue",
-        "flags = case when excluded.flags = '{}' then runs.flags else excluded.flags end",
+        f"flags = {FLAGS}",
         "revision = excluded.revision",
         "stored_at = now()",
     )

@@ -17,7 +17,7 @@ import orjson
 
 from watchline.consumers.sink.merging import merge_runs
 from watchline.consumers.sink.run_rows import RunRow
-from watchline.consumers.sink.run_statements import COLUMNS, EMPTY, KNOWN, UPSERT
+from watchline.consumers.sink.run_statements import COLUMNS, EMPTY, STORED, UPSERT
 
 
 async def store_runs(connection: asyncpg.Connection, records: list[RunRow]) -> None:
@@ -25,7 +25,7 @@ async def store_runs(connection: asyncpg.Connection, records: list[RunRow]) -> N
     if not records:
         return
     new = {one.run_id: one for one in merge_runs(records)}
-    found = await connection.fetch(KNOWN, list(new))
+    found = await connection.fetch(STORED, list(new))
     old = [new.pop(run_id) for (run_id,) in found]
     if new and not await insert_new(connection, new.values()):
         old += new.values()
