@@ -20,7 +20,6 @@ from watchline.cli.demo.replay import open_producer, send_events
 from watchline.cli.demo.report import anomalies_table, pipelines_table, print_table
 from watchline.cli.demo.translation import declarations, events
 from watchline.cli.dev.stack import Stack
-from watchline.cli.program import own_call
 from watchline.cli.reach import postgres
 from watchline.cli.settings import read_topics
 
@@ -73,9 +72,7 @@ async def _report(connection: asyncpg.Connection[Any], pipelines: Sequence[str])
     print_table(out, pipelines_table(await findings.read_pipelines(connection, pipelines)))
     print_table(out, anomalies_table(await findings.read_strongest(connection, pipelines, STRONGEST)))
     incidents, alerts = await findings.count_incidents(connection, pipelines)
-    err.print(
-        f"\n{incidents:,} incidents are recorded, {alerts:,} alerts are sent: causes older than 24 hours are kept quiet"
-    )
+    err.print(f"\n{incidents:,} incidents recorded, {alerts:,} alerts sent: causes older than 24 h are kept quiet")
 
 
 async def _alert(producer: AIOKafkaProducer, connection: asyncpg.Connection[Any], stack: Stack) -> None:
@@ -93,11 +90,11 @@ async def _alert(producer: AIOKafkaProducer, connection: asyncpg.Connection[Any]
 
 
 def _suggest(stack: Stack, *, kept: bool) -> None:
-    err.print("\nTo see more:")
     if kept:
+        err.print("\nTo see more:")
         out.print(stack.servers.psql, markup=False)
     else:
-        err.print(f"`{own_call()} demo --keep` leaves the database open for these:", markup=False)
+        err.print("\nTo see more, run it with --keep (make demo ARGS=--keep) and ask its database:")
     out.print("select * from reporting.anomalies order by abs(score) desc limit 20;", markup=False)
     out.print("select kind, status, count(*) from reporting.incidents group by 1, 2;", markup=False)
     out.print("select * from reporting.pipelines order by last_started_at desc;", markup=False)
