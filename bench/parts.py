@@ -71,13 +71,13 @@ def read_streams(answers: Sequence[Any]) -> list[Figure]:
 
 
 def read_sink(answers: Sequence[Mapping[str, float]]) -> list[Figure]:
-    """Rows a second of each way into Postgres, against plain COPY; each answer is a round."""
-    copy = statistics.median(answer["plain COPY"] for answer in answers)
+    """Rows a second of each way into Postgres, against the plain COPY of its own round; an answer is a round."""
     figures = []
     for name in answers[0]:
         values = tuple(answer[name] for answer in answers)
         limit = None if name == "plain COPY" else SINK_BUDGET
-        ratio = "" if name == "plain COPY" else f"{statistics.median(values) / copy:.0%} of COPY"
+        share = statistics.median(answer[name] / answer["plain COPY"] for answer in answers)
+        ratio = "" if name == "plain COPY" else f"{share:.0%} of COPY"
         figures.append(Figure(name, "rows/s", values, limit, at_least=True, ratio=ratio))
     return figures
 
