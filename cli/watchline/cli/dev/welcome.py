@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
 from watchline.cli.console import err, out
 from watchline.cli.dev.stack import Stack
 from watchline.cli.program import own_call
+from watchline.schemas.kafka_client import read_secret
 
 
 def describe_stack(stack: Stack) -> None:
@@ -16,4 +20,9 @@ def describe_stack(stack: Stack) -> None:
     out.print(f"{own_call()} exec --pipeline hello -- echo 'it works'", markup=False)
     err.print("\nFor SQL:")
     out.print(stack.servers.psql, markup=False)
-    err.print("\nAlerts appear here; Ctrl-C stops everything\n")
+    err.print(f"\nAlerts {alerts_go(os.environ)}; Ctrl-C stops everything\n")
+
+
+def alerts_go(environment: Mapping[str, str]) -> str:
+    """Where the notifier takes alerts: to Slack when it has a webhook."""
+    return "go to Slack" if read_secret(environment, "WATCHLINE_SLACK_WEBHOOK_URL") else "appear here"

@@ -1,0 +1,18 @@
+"""What a started dev tells."""
+
+from pathlib import Path
+
+from watchline.cli.dev.welcome import alerts_go
+
+
+def test_alerts_are_not_awaited_here_when_they_go_to_slack(tmp_path: Path) -> None:
+    webhook = tmp_path / "webhook"
+    webhook.write_text("https://hooks.slack.com/services/T/B/x")
+
+    assert alerts_go({"WATCHLINE_SLACK_WEBHOOK_URL": webhook.read_text()}) == "go to Slack"
+    assert alerts_go({"WATCHLINE_SLACK_WEBHOOK_URL_FILE": str(webhook)}) == "go to Slack"
+
+
+def test_alerts_appear_here_without_a_webhook() -> None:
+    assert alerts_go({}) == "appear here"
+    assert alerts_go({"WATCHLINE_SLACK_WEBHOOK_URL": ""}) == "appear here"
