@@ -5,6 +5,8 @@ set -eu
 python=$1
 venv=$2
 
+new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
+
 if [ -z "$python" ]; then
     echo "Watchline needs Python 3.11 or newer, and none was found." >&2
     echo "Install one, or name it: make PYTHON=/path/to/python3" >&2
@@ -12,7 +14,12 @@ if [ -z "$python" ]; then
 fi
 
 # Kept when it runs; made anew when its Python is gone or too old.
-if ! "$venv/bin/python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+if ! "$venv/bin/python" -c "import pip; $new_enough" 2>/dev/null; then
+    if ! "$python" -c "$new_enough" 2>/dev/null; then
+        echo "Watchline needs Python 3.11 or newer, and $python is not that." >&2
+        echo "Name another one: make PYTHON=/path/to/python3" >&2
+        exit 1
+    fi
     echo "Making $venv with $("$python" --version) …"
     if ! "$python" -m venv --clear "$venv"; then
         echo "$python can't make a virtual environment (on Debian and Ubuntu: apt install python3-venv)." >&2

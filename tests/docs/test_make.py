@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,21 @@ def test_a_target_runs_what_it_is_for(target: str) -> None:
     assert RUNS[target] in [line.strip().removeprefix("@") for line in printed.splitlines()] or any(
         line.startswith(RUNS[target] + " ") for line in printed.splitlines()
     )
+
+
+def test_a_python_that_is_too_old_is_refused_before_anything_is_installed(tmp_path: Path) -> None:
+    old, venv = tmp_path / "python3.10", tmp_path / "venv"
+    old.write_text("#!/bin/sh\nexit 1\n")  # what the question for its version ends with
+    old.chmod(0o755)
+
+    done = subprocess.run(
+        ["sh", str(REPOSITORY / "scripts" / "setup.sh"), str(old), str(venv)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert f"needs Python 3.11 or newer, and {old} is not that" in done.stderr
+    assert not venv.exists()
 
 
 @pytest.mark.parametrize("command", block_with("docs/benchmarks.md", "make bench").commands)
