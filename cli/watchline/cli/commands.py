@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "sink": Entry("watchline.cli.services.sink:sink", "Run the sink: Kafka to Postgres"),
         "notify": Entry("watchline.cli.services.notifier:notify", "Run the notifier: Postgres to Slack"),
         "doctor": Entry("watchline.cli.doctor.command:doctor", "Check settings, Kafka, Postgres and lag"),
+        "dead-letters": Entry("watchline.cli.dead_letters.command:dead_letters", "See, redrive or discard bad records"),
     },
 }
 ENTRIES = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

@@ -32,6 +32,13 @@ async def test_a_letter_of_the_streams_keeps_its_bytes_place_and_headers(sinking
         "key": b"orders\xc0\x00\xff",
         "value": ALL_BYTES,
         "failed_at": letter().failed_at,
+        "status": "open",
+        "redriven_at": None,
+        "redriven_count": 0,
+        "redriven_by": None,
+        "discarded_at": None,
+        "discarded_by": None,
+        "discard_reason": None,
     } | {"key": base64.b64decode("b3JkZXJzAP8=")}
 
 

@@ -1,0 +1,1 @@
+"""Looking at dead letters, sending them again, giving them up."""
