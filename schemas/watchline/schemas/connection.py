@@ -8,7 +8,14 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from watchline.schemas.kafka_client import PREFIX, client_arguments, make_ssl_context, read_connection, read_secret
+from watchline.schemas.kafka_client import (
+    DEFAULT_ADDRESS,
+    PREFIX,
+    client_arguments,
+    make_ssl_context,
+    read_connection,
+    read_secret,
+)
 
 __all__ = ["PREFIX", "KafkaConnection", "read_secret"]
 
@@ -18,7 +25,7 @@ class KafkaConnection(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    bootstrap_servers: str = "127.0.0.1:9092"
+    bootstrap_servers: str = DEFAULT_ADDRESS
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
     sasl_username: str | None = None

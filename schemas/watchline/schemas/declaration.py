@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-Seconds = Annotated[float, Field(gt=0, le=10 * 366 * 86_400, allow_inf_nan=False)]
+from watchline.schemas.limits import MAX_DATASET, MAX_NAME, MAX_SECONDS, MAX_TEXT
+
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
 WatermarkKind = Literal["timestamp", "integer", "text"]
 
 
@@ -41,13 +43,13 @@ class Mute(Part):
 
     check: Literal["freshness", "timeliness", "anomaly", "failure", "all"]
     until: AwareDatetime | None = None
-    reason: str | None = Field(default=None, max_length=8192)
+    reason: str | None = Field(default=None, max_length=MAX_TEXT)
 
 
 class AnomalyRule(Part):
     """How one metric (or `*`, all without a rule of their own) is judged."""
 
-    metric: str = Field(min_length=1, max_length=200)
+    metric: str = Field(min_length=1, max_length=MAX_NAME)
     active: bool = True
     sensitivity: Literal["low", "normal", "high"] = "normal"
     z_limit: float | None = Field(default=None, ge=2, le=10)
@@ -63,7 +65,7 @@ class AnomalyRule(Part):
 class Dataset(Part):
     """A data location: `type` is what serves it (postgres, s3), `group` its class (database, warehouse)."""
 
-    name: str = Field(min_length=1, max_length=500)
+    name: str = Field(min_length=1, max_length=MAX_DATASET)
     type: str = Field(default="table", min_length=1, max_length=100)
     group: str = Field(default="database", min_length=1, max_length=100)
 

@@ -17,6 +17,7 @@ from watchline.schemas.declaration import (
     TypeDefaults,
     WatermarkKind,
 )
+from watchline.schemas.limits import MAX_NAME
 
 Status = Literal["running", "succeeded", "failed", "aborted", "unknown"]
 EndStatus = Literal["succeeded", "failed", "aborted", "unknown"]
@@ -51,7 +52,7 @@ class BaseEvent(BaseModel):
     event_id: UUID
     schema_version: Literal[1] = 1
     occurred_at: AwareDatetime
-    pipeline: str = Field(min_length=1, max_length=200)
+    pipeline: str = Field(min_length=1, max_length=MAX_NAME)
     producer: Producer | None = None
     flags: tuple[str, ...] = Field(default=(), exclude=True)
 
@@ -60,10 +61,10 @@ class PipelineDeclared(BaseEvent):
     """A pipeline says what it is and what is expected of it."""
 
     event_type: Literal["pipeline.declared"] = "pipeline.declared"
-    type: str | None = Field(default=None, max_length=200)
+    type: str | None = Field(default=None, max_length=MAX_NAME)
     type_defaults: TypeDefaults | None = None
     active: bool = True
-    owner: str | None = Field(default=None, max_length=200)
+    owner: str | None = Field(default=None, max_length=MAX_NAME)
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = Field(default_factory=dict)
     freshness: Freshness | None = None

@@ -32,9 +32,11 @@ def read_secret(environment: Mapping[str, str], name: str) -> str | None:
     if path is None:
         return None
     try:
-        return Path(path).read_text().strip()
+        return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise Misconfigured(f"{name}_FILE points to {path}, which can't be read", hint=str(error)) from error
+    except UnicodeDecodeError:  # its text and its traceback hold the bytes
+        raise Misconfigured(f"{name}_FILE points to {path}, which is no UTF-8 text", hint="save it as UTF-8") from None
 
 
 def read_connection(environment: Mapping[str, str] | None = None) -> dict[str, str]:

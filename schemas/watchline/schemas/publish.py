@@ -4,45 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from watchline.schemas.events import (
-    FeedbackGiven,
-    PipelineDeclared,
-    RunEnded,
-    RunHeartbeat,
-    RunStarted,
-    WatermarkAdvanced,
-)
-from watchline.schemas.records import (
-    AnomalyRecord,
-    DeadLetter,
-    IncidentRecord,
-    PipelineRecord,
-    RunRecord,
-    WatermarkRecord,
-)
+from watchline.schemas.events import Event
+from watchline.schemas.records import SinkRecord
 
 FOLDER = Path(__file__).parent / "json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-EVENTS: tuple[type[BaseModel], ...] = (
-    FeedbackGiven,
-    PipelineDeclared,
-    RunEnded,
-    RunHeartbeat,
-    RunStarted,
-    WatermarkAdvanced,
-)
-RECORDS: tuple[type[BaseModel], ...] = (
-    AnomalyRecord,
-    DeadLetter,
-    IncidentRecord,
-    PipelineRecord,
-    RunRecord,
-    WatermarkRecord,
-)
+EVENTS: tuple[type[BaseModel], ...] = get_args(Event)
+RECORDS: tuple[type[BaseModel], ...] = get_args(SinkRecord)
 
 
 def published() -> dict[str, dict[str, Any]]:

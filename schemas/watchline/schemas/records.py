@@ -120,8 +120,26 @@ class AnomalyRecord(Record):
     muted: bool = False
 
 
+class IncidentFact(BaseModel):
+    """One line of an incident: what was seen against what was expected."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str  # a metric, or "age", "duration", "error"
+    value: float | str | None = None
+    expected: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    limit: float | None = None
+    score: float | None = None
+    baseline_runs: int | None = None
+    unit: Literal["rows", "seconds", "rows_per_second", "text", "number"] = "number"
+    note: str | None = None
+
+
 IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure"]
 Transition = Literal["opened", "updated", "resolved"]
+ResolveReason = Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"]
 
 
 class IncidentRecord(Record):
@@ -144,31 +162,12 @@ class IncidentRecord(Record):
     opened_at: AwareDatetime
     cause_at: AwareDatetime
     resolved_at: AwareDatetime | None = None
-    resolve_reason: Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"] | None = (
-        None
-    )
+    resolve_reason: ResolveReason | None = None
     run_id: UUID | None = None
     owner: str | None = None
     pipeline_type: str | None = None
     title: str
     facts: tuple[IncidentFact, ...] = ()
-
-
-class IncidentFact(BaseModel):
-    """One line of an incident: what was seen against what was expected."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    name: str  # a metric, or "age", "duration", "error"
-    value: float | str | None = None
-    expected: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    limit: float | None = None
-    score: float | None = None
-    baseline_runs: int | None = None
-    unit: Literal["rows", "seconds", "rows_per_second", "text", "number"] = "number"
-    note: str | None = None
 
 
 class DeadLetter(BaseModel):
@@ -189,7 +188,5 @@ class DeadLetter(BaseModel):
     failed_at: AwareDatetime
     log_epoch: int = 0
 
-
-IncidentRecord.model_rebuild()
 
 SinkRecord = PipelineRecord | RunRecord | WatermarkRecord | AnomalyRecord | IncidentRecord | DeadLetter

@@ -8,6 +8,7 @@ PARTITIONS = 8
 MAX_RECORD_BYTES = 256 * 1024
 # A dead letter carries up to 1 MiB of somebody's bytes in base64, and its key.
 MAX_DEAD_LETTER_BYTES = 4 * 1024 * 1024
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +78,17 @@ class Topics:
 
     def specs(self) -> tuple[TopicSpec, ...]:
         """All topics that must exist before a worker starts, changelogs included; equal partition counts."""
-        compact = {"cleanup.policy": "compact"}
+        compact, month = {"cleanup.policy": "compact"}, {"retention.ms": str(30 * DAY_MS)}
         return (
             TopicSpec(self.pipelines, compact),
-            TopicSpec(self.runs, {"retention.ms": str(30 * 86_400_000)}),
+            TopicSpec(self.runs, month),
             TopicSpec(self.watermarks, compact),
-            TopicSpec(self.state, {"retention.ms": str(30 * 86_400_000)}),
-            TopicSpec(self.anomalies, {"retention.ms": str(30 * 86_400_000)}),
-            TopicSpec(self.incidents, {"retention.ms": str(30 * 86_400_000)}),
+            TopicSpec(self.state, month),
+            TopicSpec(self.anomalies, month),
+            TopicSpec(self.incidents, month),
             TopicSpec(
                 self.dead_letters,
-                {"retention.ms": str(90 * 86_400_000), "max.message.bytes": str(MAX_DEAD_LETTER_BYTES)},
+                {"retention.ms": str(90 * DAY_MS), "max.message.bytes": str(MAX_DEAD_LETTER_BYTES)},
             ),
             *(TopicSpec(self.changelog(table), compact) for table in TABLES),
         )

@@ -57,7 +57,7 @@ def metric(key: str, value: Any, name: str) -> float | None:
     """One metric's value as a float, or None if its name or value can't be used."""
     if not 0 < len(key) <= MAX_NAME or not key.isprintable():
         return None
-    if type(value) is not int and (type(value) is not float or not require_finite(value, name)):
+    if not is_number(value, name):
         return None
     try:
         return float(value) + 0.0  # -0.0 becomes 0.0
