@@ -42,6 +42,7 @@ bench: setup ## measure the budgets and print a table
 	$(BIN)/python -m bench $(ARGS)
 
 up: .env ## start Kafka, Postgres and the services with Docker Compose
+	@command -v docker >/dev/null || { echo "docker is not here; without it: make dev" >&2; exit 1; }
 	docker compose up --build --detach
 	docker compose ps
 

@@ -23,6 +23,7 @@ def test_a_failure_opens_an_incident_that_the_next_success_resolves() -> None:
     assert (resolved.transition, resolved.resolve_reason) == ("resolved", "recovered")
     assert resolved.incident_id == opened.incident_id
     assert resolved.resolved_at == NOON + MINUTE
+    assert resolved.cause_at == opened.cause_at == NOON
 
 
 def test_further_failures_join_the_open_incident() -> None:

@@ -10,14 +10,20 @@ from uuid import UUID, uuid5
 
 import orjson
 
-from watchline.schemas.records import IncidentFact, IncidentKind, IncidentRecord, Transition, revision_of
+from watchline.schemas.records import (
+    IncidentFact,
+    IncidentKind,
+    IncidentRecord,
+    ResolveReason,
+    Transition,
+    revision_of,
+)
 from watchline.streams.declarations import Declared
 from watchline.streams.effects import Effects
 from watchline.streams.instants import to_datetime
 from watchline.streams.rows import OpenIncident, RunsRow
 
 Severity = Literal["warn", "fail"]
-ResolveReason = Literal["recovered", "expired", "paused", "adopted"]
 NAMESPACE = UUID("6f2a3c1e-7d0b-5c58-9a51-0a7b0d5f8e11")
 MAX_FACTS = 8
 
@@ -53,32 +59,43 @@ def open_incident(
     """Open an incident and say so; its id follows from fingerprint and log position, so a replay makes the same one."""
     fingerprint = fingerprint_of(scene.pipeline, kind, subject)
     identity = uuid5(NAMESPACE, f"{fingerprint}:{scene.epoch}:{row.partition}:{row.offset}").bytes
-    kept = orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
-    incident = OpenIncident(kind, subject, identity, at, cause_at, severity, title, kept, run_id=run_id)
+    incident = OpenIncident(kind, subject, identity, at, cause_at, severity, title, pack_facts(facts), run_id=run_id)
     row.incidents.append(incident)
     _publish(scene, row, incident, "opened", at)
     return incident
 
 
-def update_incident(
+def report_trouble(
     scene: Scene,
     row: RunsRow,
-    incident: OpenIncident,
+    kind: IncidentKind,
     *,
     at: int,
-    cause_at: int,
     severity: Severity,
     title: str,
     facts: Sequence[IncidentFact],
-    run_id: bytes | None,
-) -> None:
-    """Bring an open incident up to date; its severity never falls while it is open, nor does its time go back."""
+    run_id: bytes,
+) -> OpenIncident:
+    """Open the one incident of `kind` that the pipeline has, or bring it up to date with what happened `at`.
+
+    Its severity never falls while it is open, nor does its time go back.
+    """
+    incident = find_incident(row, kind)
+    if incident is None:
+        return open_incident(
+            scene, row, kind, at=at, cause_at=at, severity=severity, title=title, facts=facts, run_id=run_id
+        )
     incident.transition_no += 1
-    incident.cause_at = max(incident.cause_at, cause_at)
+    incident.cause_at = max(incident.cause_at, at)
     incident.severity = "fail" if "fail" in (incident.severity, severity) else "warn"
-    incident.title, incident.run_id = title, run_id
-    incident.facts = orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
+    incident.title, incident.run_id, incident.facts = title, run_id, pack_facts(facts)
     _publish(scene, row, incident, "updated", max(at, incident.opened_at))
+    return incident
+
+
+def pack_facts(facts: Sequence[IncidentFact]) -> bytes:
+    """The first few facts as JSON: the row keeps them for the last message of the incident."""
+    return orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
 
 
 def resolve_incident(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, reason: ResolveReason) -> None:
@@ -114,7 +131,7 @@ def _publish(
             severity=incident.severity,
             at=to_datetime(at),
             opened_at=to_datetime(incident.opened_at),
-            cause_at=to_datetime(incident.cause_at if transition != "resolved" else max(at, incident.cause_at)),
+            cause_at=to_datetime(incident.cause_at),
             resolved_at=to_datetime(at) if transition == "resolved" else None,
             resolve_reason=reason,
             run_id=UUID(bytes=incident.run_id) if incident.run_id else None,
