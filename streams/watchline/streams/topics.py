@@ -7,18 +7,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import structlog
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import (
-    KafkaError,
-    TopicAlreadyExistsError,
-    for_code,
-)
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 from watchline.schemas.topics import Topics, TopicSpec
 
+log = structlog.get_logger()
 CONNECT_SECONDS = 5.0
 REQUEST_SECONDS = 15.0
 VISIBLE_SECONDS = 15.0
@@ -95,7 +93,10 @@ async def wait_until_listed(admin: AIOKafkaAdminClient, wanted: Mapping[str, int
     deadline = asyncio.get_running_loop().time() + VISIBLE_SECONDS
     while missing := wanted.keys() - (await partition_counts(admin)).keys():
         if asyncio.get_running_loop().time() > deadline:
-            raise Unavailable(f"{kafka.bootstrap_servers} does not list {', '.join(sorted(missing))}")
+            raise Unavailable(
+                f"{kafka.bootstrap_servers} does not list {', '.join(sorted(missing))} yet",
+                hint="they were made: try again in a moment",
+            )
         await asyncio.sleep(POLL_SECONDS)
 
 
@@ -115,8 +116,9 @@ async def cleanup_policies(admin: AIOKafkaAdminClient, names: Sequence[str]) -> 
     resources = [ConfigResource(ConfigResourceType.TOPIC, name, {POLICY: ""}) for name in names]
     try:
         responses = await admin.describe_configs(resources)
-    except KafkaError:
-        return {}  # no right to ask: the partition counts have been checked
+    except KafkaError as error:  # no right to ask, say: the partition counts have been checked
+        log.info("policies.unchecked", error=type(error).__name__)
+        return {}
     return {
         str(name): str(entry[1])
         for response in responses

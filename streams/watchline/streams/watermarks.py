@@ -6,9 +6,9 @@ order, so the one that was sent last (by time, then by id) holds.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
-from watchline.schemas import WatermarkAdvanced
+from watchline.schemas import WatermarkAdvanced, flags
 from watchline.schemas.declaration import WatermarkKind
 from watchline.schemas.records import WatermarkRecord, revision_of
 from watchline.streams.effects import Effects
@@ -66,7 +66,7 @@ def _goes_back(mark: Mark, event: WatermarkAdvanced) -> bool:
 
 def _advances(mark: Mark, event: WatermarkAdvanced) -> bool:
     """Whether `event` replaces `mark`; an event from a clock that runs ahead never does."""
-    if "clock_skew" in event.flags:
+    if flags.CLOCK_SKEW in event.flags:
         return False
     sent, held = position_of(event.kind, event.watermark), position_of(mark.kind, mark.effective)
     if sent is not None and held is not None and event.kind == mark.kind and sent != held:
@@ -81,13 +81,10 @@ def position_of(kind: WatermarkKind, watermark: str) -> int | None:
             return int(watermark)
         if kind == "timestamp":
             moment = datetime.fromisoformat(watermark)
-            return to_micros(moment) if moment.tzinfo else to_micros(moment.replace(tzinfo=_UTC))
+            return to_micros(moment) if moment.tzinfo else to_micros(moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return None  # it does not keep its declared kind, so it is compared as text
     return None
-
-
-_UTC = to_datetime(0).tzinfo
 
 
 def _record_of(event: WatermarkAdvanced, dataset: str, mark: Mark, regressed: bool, revision: int) -> WatermarkRecord:

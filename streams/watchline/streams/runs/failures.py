@@ -5,14 +5,7 @@ from __future__ import annotations
 from watchline.schemas.events import RunError
 from watchline.schemas.records import IncidentFact
 from watchline.streams.rows import Run, RunsRow
-from watchline.streams.runs.incidents import (
-    Scene,
-    Severity,
-    find_incident,
-    open_incident,
-    resolve_incident,
-    update_incident,
-)
+from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
 from watchline.streams.runs.merge import begun_at
 
 SEVERITIES: dict[str, Severity] = {"failed": "fail", "aborted": "warn"}
@@ -30,24 +23,14 @@ def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, 
     if row.newest_outcome is not None and begun < row.newest_outcome:
         return
     row.newest_outcome = begun
-    incident = find_incident(row, "failure")
     if end.status == "succeeded":
-        if incident:
+        if incident := find_incident(row, "failure"):
             resolve_incident(scene, row, incident, at=end.ended_at, reason="recovered")
-        return
-    if not scene.declared.watches("failure", end.ended_at):
-        return
-    severity, title = SEVERITIES[end.status], f"run {end.status}"
-    facts = (IncidentFact(name="error", value=_error_text(error), unit="text"),)
-    if incident:
-        update_incident(
-            scene, row, incident, at=end.ended_at, cause_at=end.ended_at, severity=severity, title=title,
-            facts=facts, run_id=run.run_id,
-        )  # fmt: skip
-    else:
-        open_incident(
-            scene, row, "failure", at=end.ended_at, cause_at=end.ended_at, severity=severity, title=title,
-            facts=facts, run_id=run.run_id,
+    elif scene.declared.watches("failure", end.ended_at):
+        fact = IncidentFact(name="error", value=_error_text(error), unit="text")
+        report_trouble(
+            scene, row, "failure", at=end.ended_at, severity=SEVERITIES[end.status], title=f"run {end.status}",
+            facts=(fact,), run_id=run.run_id,
         )  # fmt: skip
 
 

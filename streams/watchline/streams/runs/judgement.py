@@ -7,17 +7,12 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID, uuid5
 
+from watchline.schemas import flags
 from watchline.schemas.records import AnomalyRecord, IncidentFact, revision_of
 from watchline.streams.detection import Baseline, Verdict, judge, pack, rule_for, unpack
 from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.rows import Run, RunsRow
-from watchline.streams.runs.incidents import (
-    Scene,
-    find_incident,
-    open_incident,
-    resolve_incident,
-    update_incident,
-)
+from watchline.streams.runs.incidents import Scene, find_incident, report_trouble, resolve_incident
 from watchline.streams.runs.merge import begun_at, duration_of, ends_before_start, throughput_of
 
 CLEAN_RUNS_TO_RESOLVE = 3  # flags at most this many runs apart are one incident
@@ -61,7 +56,7 @@ def judge_run(scene: Scene, row: RunsRow, run: Run, metrics: Mapping[str, float]
         return
     run.judged = True
     local = local_seconds(scene, begun)
-    learn = "clock_skew" not in run.flags and not ends_before_start(run)
+    learn = flags.CLOCK_SKEW not in run.flags and not ends_before_start(run)
     flagged: dict[str, Verdict] = {}
     adopted = False
     for metric, value in measures_of(run, metrics):
@@ -107,44 +102,25 @@ def local_seconds(scene: Scene, micros: int) -> float:
 def _follow_incident(scene: Scene, row: RunsRow, run: Run, flagged: dict[str, Verdict], adopted: bool) -> None:
     assert run.end is not None
     at = run.end.ended_at
-    incident = find_incident(row, "anomaly")
     if not flagged:
-        if incident:
-            incident.clean_runs += 1
-            if incident.clean_runs >= CLEAN_RUNS_TO_RESOLVE:
-                reason: Literal["adopted", "recovered"] = "adopted" if incident.adopted else "recovered"
-                resolve_incident(scene, row, incident, at=at, reason=reason)
-        return
-    if not scene.declared.watches("anomaly", at):
-        return
-    title = title_of(flagged, adopted)
-    facts = [_fact_of(metric, verdict) for metric, verdict in flagged.items()]
+        _count_clean_run(scene, row, at)
+    elif scene.declared.watches("anomaly", at):
+        facts = [_fact_of(metric, verdict) for metric, verdict in flagged.items()]
+        incident = report_trouble(
+            scene, row, "anomaly", at=at, severity="warn", title=title_of(flagged, adopted),
+            facts=facts, run_id=run.run_id,
+        )  # fmt: skip
+        incident.clean_runs = 0
+        incident.adopted = incident.adopted or adopted
+
+
+def _count_clean_run(scene: Scene, row: RunsRow, at: int) -> None:
+    incident = find_incident(row, "anomaly")
     if incident is None:
-        incident = open_incident(
-            scene,
-            row,
-            "anomaly",
-            at=at,
-            cause_at=at,
-            severity="warn",
-            title=title,
-            facts=facts,
-            run_id=run.run_id,
-        )
-    else:
-        update_incident(
-            scene,
-            row,
-            incident,
-            at=at,
-            cause_at=at,
-            severity="warn",
-            title=title,
-            facts=facts,
-            run_id=run.run_id,
-        )
-    incident.clean_runs = 0
-    incident.adopted = incident.adopted or adopted
+        return
+    incident.clean_runs += 1
+    if incident.clean_runs >= CLEAN_RUNS_TO_RESOLVE:
+        resolve_incident(scene, row, incident, at=at, reason="adopted" if incident.adopted else "recovered")
 
 
 def title_of(flagged: Mapping[str, Verdict], adopted: bool) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
-from watchline.streams.instants import to_micros
+from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import End, Run
 
 T = TypeVar("T", str, bytes, float)
@@ -119,7 +119,7 @@ def throughput_of(run: Run) -> float | None:
     if rows is None:
         changes = [n for n in (run.end.inserts, run.end.updates, run.end.deletes) if n is not None]
         rows = sum(changes) if changes else None
-    return None if rows is None else rows / (duration / 1_000_000)
+    return None if rows is None else rows / (duration / SECOND)
 
 
 def _start_of(run: Run) -> tuple[object, ...]:

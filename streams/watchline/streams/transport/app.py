@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import faust
 from faust.types.auth import CredentialsT
@@ -19,6 +20,35 @@ from watchline.streams.transport.table import StateTable
 
 BATCH_BYTES = 512 * 1024
 REQUEST_BYTES = 5 * 1024 * 1024  # a dead letter of 4 MiB and its envelope
+
+
+# What was proven together, whoever makes the application.
+PROVEN: dict[str, Any] = {
+    "store": "memory://",
+    "Stream": BatchStream,
+    "Table": StateTable,
+    "TableManager": SafeTableManager,
+    "key_serializer": "raw",
+    "value_serializer": "raw",
+    "processing_guarantee": "at_least_once",
+    "consumer_auto_offset_reset": "earliest",
+    "consumer_max_fetch_size": 1024 * 1024,
+    "table_standby_replicas": 0,
+    "recovery_consistency_check": False,  # an end offset reported too low must not stop a worker
+    "broker_max_poll_records": 5000,
+    "stream_buffer_maxsize": 16_384,
+    "stream_wait_empty": True,
+    "producer_acks": -1,
+    "producer_linger": 0.005,
+    "producer_max_batch_size": BATCH_BYTES,
+    "producer_max_request_size": REQUEST_BYTES,
+    "producer_request_timeout": 60.0,
+    "web_enabled": False,
+    "web_tables_enabled": False,
+    "web_router_enabled": False,
+    "web_bind": "127.0.0.1",
+    "worker_redirect_stdouts": False,
+}
 
 
 class StreamsApp(faust.App):
@@ -38,15 +68,13 @@ def make_app(
     commit_interval: float = 1.0,
     replication_factor: int = 1,
     data_dir: Path | str | None = None,
-    instance_id: str | None = None,
 ) -> StreamsApp:
     """Build the application; nothing is opened until it starts.
 
     Declare topics with `key_type=bytes, value_type=bytes, value_serializer="raw"` and tables with
     `key_type=bytes, value_type=bytes`: anything else takes Faust's slow path. `session_timeout` (s) is how
-    long the partitions of a killed worker stay dark; `instance_id` makes a restart within it cause no
-    rebalance. The embedded broker wants both time-outs at 6. Run it with `faust.Worker(app)` in the main
-    thread or with `faust.contrib.asgi.faust_app_running(app)` inside a loop.
+    long the partitions of a killed worker stay dark. The embedded broker wants both time-outs at 6. Run it
+    with `faust.Worker(app)` in the main thread or with `faust.contrib.asgi.faust_app_running(app)` inside a loop.
     """
     register()
     calm_loggers()
@@ -54,38 +82,14 @@ def make_app(
         app_id,
         broker=[URL(f"{SCHEME}://{address.strip()}") for address in kafka.bootstrap_servers.split(",")],
         broker_credentials=credentials(kafka),
-        store="memory://",
-        Stream=BatchStream,
-        Table=StateTable,
-        TableManager=SafeTableManager,
-        key_serializer="raw",
-        value_serializer="raw",
-        processing_guarantee="at_least_once",
-        consumer_auto_offset_reset="earliest",
-        consumer_group_instance_id=instance_id,
-        consumer_max_fetch_size=1024 * 1024,
         topic_partitions=partitions,
         topic_replication_factor=replication_factor,
-        table_standby_replicas=0,
-        recovery_consistency_check=False,  # an end offset reported too low must not stop a worker
         broker_commit_interval=commit_interval,
         broker_session_timeout=session_timeout,
         broker_rebalance_timeout=rebalance_timeout,
         broker_heartbeat_interval=session_timeout / 10,
-        broker_max_poll_records=5000,
-        stream_buffer_maxsize=16_384,
-        stream_wait_empty=True,
-        producer_acks=-1,
-        producer_linger=0.005,
-        producer_max_batch_size=BATCH_BYTES,
-        producer_max_request_size=REQUEST_BYTES,
-        producer_request_timeout=60.0,
-        web_enabled=False,
-        web_tables_enabled=False,
-        web_router_enabled=False,
-        web_bind="127.0.0.1",
-        worker_redirect_stdouts=False,
         datadir=Path(data_dir) if data_dir is not None else Path(tempfile.gettempdir()) / f"{app_id}-faust",
+        **PROVEN,
     )
     app.fetch_wait_ms = fetch_wait_ms
     app.monitor = NullMonitor()
