@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -14,9 +15,11 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from brokers.kinds import Broker
 from brokers.topics import delete_topics
 from letters.letters import Commands, Result, Store, of_bytes
-from sinking.records import ended, name_id
+from sinking.records import after, ended, name_id
 from sinking.services import produce, running, settings_for, until
+from stack.contents import rows
 from watchline.cli.dead_letters.redriving import redrive_letters
+from watchline.schemas import PipelineDeclared, WatermarkAdvanced, encode
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.topics import Topics
 
@@ -121,25 +124,74 @@ async def test_a_letter_that_must_not_be_sent_is_left_and_the_others_go(
     at: Callable[..., Any], broker: Broker, topics: Topics, store: Store
 ) -> None:
     good, foreign, null, given_up = await store.put(
-        of_bytes(1, source_topic=topics.pipelines),
+        of_bytes(1, source_topic=topics.runs),
         of_bytes(2, source_topic="somebody.elses"),
         of_bytes(3, source_topic=topics.pipelines, value=None),
-        of_bytes(4, source_topic=topics.pipelines),
+        of_bytes(4, source_topic=topics.runs),
     )
     await at("discard", str(given_up), "--because", "x", "--yes")
 
     result = await at("redrive", *map(str, (good, foreign, null, given_up)), "--yes")
 
     assert result.code == 1
-    assert result.out.startswith(f"{good} {topics.pipelines}/")
+    assert result.out.startswith(f"{good} {topics.runs}/")
     assert (
         f"letter {foreign} came from somebody.elses, no topic of WATCHLINE_TOPIC_PREFIX={topics.prefix}" in result.err
     )
     assert f"letter {null} has a Kafka null" in result.err
     assert f"letter {given_up} was discarded" in result.err
-    assert "1 of them go to compacted topics" in result.err
-    assert len(await records_of(broker, topics.pipelines, 1)) == 1
+    assert len(await records_of(broker, topics.runs, 1)) == 1
+    assert await records_of(broker, topics.pipelines, 0) == []
     assert await store.select("status") == [("redriven",), ("open",), ("open",), ("discarded",)]
+
+
+async def test_nothing_replaces_a_better_record_of_its_key_on_a_compacted_topic(
+    at: Callable[..., Any], broker: Broker, topics: Topics, store: Store
+) -> None:
+    def advanced(pipeline: str, *, hours: float, dataset: str | None = None) -> bytes:
+        event = WatermarkAdvanced(
+            event_id=uuid4(), occurred_at=after(hours=hours), pipeline=pipeline, watermark="7", dataset=dataset
+        )
+        return encode(event)
+
+    await rows(
+        store.dsn,
+        "insert into watermarks (pipeline, dataset, kind, watermark, effective, effective_at, occurred_at, event_id, "
+        "regressed, regressions, revision) values ('orders', '', 'text', '8', '8', $1, $1, gen_random_uuid(), "
+        "false, 0, 1)",
+        after(hours=-30),
+    )
+    bad, foreign, overtaken, newer, other = await store.put(
+        of_bytes(1, source_topic=topics.watermarks),
+        of_bytes(2, value=advanced("stock", hours=-24), source_topic=topics.watermarks),
+        of_bytes(3, value=advanced("orders", hours=-31), source_topic=topics.watermarks),
+        of_bytes(4, value=advanced("orders", hours=-29), source_topic=topics.watermarks),
+        of_bytes(5, value=advanced("orders", hours=-31, dataset="daily"), source_topic=topics.watermarks),
+    )
+
+    result = await at("redrive", "--all", "--yes")
+
+    assert result.code == 1
+    assert "5 of them belong to compacted topics" in result.err
+    assert f"letter {bad} is still bad (invalid_json)" in result.err
+    assert f"letter {foreign} has a key other than its pipeline" in result.err
+    assert f"letter {overtaken} is overtaken" in result.err
+    assert [int(line.split()[0]) for line in result.out.splitlines()] == [newer, other]
+    assert len(await records_of(broker, topics.watermarks, 2)) == 2
+
+
+async def test_an_older_declaration_does_not_replace_a_newer_one(
+    at: Callable[..., Any], broker: Broker, topics: Topics, store: Store
+) -> None:
+    event = PipelineDeclared(event_id=uuid4(), occurred_at=after(hours=-30), pipeline="orders")
+    await rows(store.dsn, "insert into pipelines (pipeline, declared_at) values ('orders', $1)", after(hours=-29))
+    [letter_id] = await store.put(of_bytes(value=encode(event), source_topic=topics.pipelines))
+
+    result = await at("redrive", "--all", "--yes")
+
+    assert f"letter {letter_id} is overtaken" in result.err
+    assert await records_of(broker, topics.pipelines, 0) == []
+    assert await store.select("status") == [("open",)]
 
 
 async def test_a_dry_run_sends_nothing(at: Callable[..., Any], broker: Broker, topics: Topics, store: Store) -> None:

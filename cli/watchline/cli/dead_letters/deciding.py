@@ -12,6 +12,7 @@ import click
 from watchline.cli.console import out
 from watchline.cli.dead_letters import display
 from watchline.cli.dead_letters.choice import LETTER_ID, choose, confirm, find_chosen, operator
+from watchline.cli.dead_letters.compaction import is_compacted
 from watchline.cli.dead_letters.discarding import discard_letters
 from watchline.cli.dead_letters.letters import Filter, Summary, open_letters
 from watchline.cli.dead_letters.redriving import redrive_letters, why_not
@@ -56,10 +57,10 @@ def redrive(
     left = {one.dead_letter_id: why for one in chosen if (why := why_not(one, topics, again=again)) is not None}
     meant = [one for one in chosen if one.dead_letter_id not in left]
     say(f"to redrive: {display.count_line(_counts(meant), shown=len(meant))}")
+    _tell_of_compaction(meant, topics)
     if dry_run:
         _show_plan(meant)
     elif meant:
-        _warn_of_compaction(meant, topics)
         confirm(f"Send {len(meant):,} to {', '.join(sorted({one.source_topic for one in meant}))}?", yes=yes)
         left |= asyncio.run(_send(dsn, kafka, topics, [one.dead_letter_id for one in meant], again=again))
     _report_left(left)
@@ -128,11 +129,10 @@ def _counts(letters: Sequence[Summary]) -> dict[str, int]:
     return dict(Counter(one.reason for one in letters).most_common())
 
 
-def _warn_of_compaction(letters: Sequence[Summary], topics: Topics) -> None:
-    """Events merge by id and time wherever they stand, but compaction keeps what stands last."""
-    compacted = {spec.name for spec in topics.specs() if spec.config.get("cleanup.policy") == "compact"}
-    if number := sum(one.source_topic in compacted for one in letters):
-        say(f"{number:,} of them go to compacted topics, where each may outlive newer records of its key")
+def _tell_of_compaction(letters: Sequence[Summary], topics: Topics) -> None:
+    """What the bytes say is looked at when they are sent, and not before."""
+    if number := sum(is_compacted(one.source_topic, topics) for one in letters):
+        say(f"{number:,} of them belong to compacted topics: what is still bad or overtaken there will be left")
 
 
 def _show_plan(letters: Sequence[Summary]) -> None:

@@ -12,6 +12,7 @@ import asyncpg
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
+from watchline.cli.dead_letters.compaction import why_not_last
 from watchline.cli.dead_letters.letters import REDRIVEN_HEADER, Letter, Summary, open_letters, read
 from watchline.cli.reach import kafka_admin
 from watchline.consumers.notifier.wording import printable, utc
@@ -40,7 +41,7 @@ def why_not(letter: Summary, topics: Topics, *, again: bool) -> str | None:
     """Why a letter must not be sent, None when it may.
 
     A topic that is none of ours could be anybody's: the letter's word is not enough. A null is never an event, and
-    on a compacted topic it would delete what is kept under its key.
+    on a compacted topic it would delete what is kept under its key: see `why_not_last` for what else is left there.
     """
     if letter.status == "redriven" and letter.redriven_at and not again:
         by = printable(letter.redriven_by or "", 200)
@@ -84,7 +85,9 @@ async def redrive_one(
         letter = await read(connection, letter_id, lock=True)
         if letter is None:
             return Outcome(letter_id, left="is no longer there")
-        if (refusal := why_not(letter, topics, again=again)) is not None:
+        now = datetime.now(UTC)
+        refusal = why_not(letter, topics, again=again) or await why_not_last(connection, letter, topics, now=now)
+        if refusal is not None:
             return Outcome(letter_id, left=refusal)
         try:
             place = await send(producer, letter)
