@@ -59,7 +59,8 @@ def text_of(value: float) -> str:
     """Three digits that count, thousands set apart."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
 
 
 def measured_text(figure: Figure) -> str:

@@ -62,7 +62,16 @@ def test_the_range_is_that_of_the_rounds_and_left_out_for_one() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (0.0471, "0.0471"), (4.4, "4.40"), (99.4, "99.4"), (127.4, "127"), (57_712.3, "57,712")],
+    [
+        (0, "0"),
+        (0.0471, "0.0471"),
+        (4.4, "4.40"),
+        (9.999, "10.0"),
+        (99.4, "99.4"),
+        (99.96, "100"),
+        (127.4, "127"),
+        (57_712.3, "57,712"),
+    ],
 )
 def test_a_figure_is_printed_with_three_digits_that_count(value: float, text: str) -> None:
     assert text_of(value) == text
