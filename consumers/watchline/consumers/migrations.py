@@ -14,6 +14,7 @@ from sqlalchemy.pool import NullPool
 
 from watchline.consumers.database import connect
 from watchline.schemas.errors import Misconfigured
+from watchline.schemas.failpoints import failpoint
 
 log = structlog.get_logger(__name__)
 
@@ -38,6 +39,7 @@ async def migrate(dsn: str) -> list[str]:
             await connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
             await connection.execute(text(f"set local lock_timeout = '{LOCK_TIMEOUT}'"))
             applied = await connection.run_sync(upgrade)
+            failpoint("M1")  # all steps or none
     finally:
         await engine.dispose()
     log.info("database.migrated", applied=applied)

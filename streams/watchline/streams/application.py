@@ -10,6 +10,7 @@ from typing import Any, cast
 import structlog
 from faust.types import EventT, StreamT, TopicT
 
+from watchline.schemas.failpoints import failpoint
 from watchline.streams.folders import DeclarationsFolder, RunsFolder, WatermarksFolder, keys_of
 from watchline.streams.precedence import Precedence
 from watchline.streams.pulses import encode_pulse
@@ -109,6 +110,7 @@ def _pulse(app: StreamsApp, settings: StreamsSettings, runs: StateTable) -> None
             owned = runs.owned() if app.tables.recovery.completed.is_set() else frozenset()  # type: ignore[attr-defined]
             record = encode_pulse(time.time_ns() // 1000)
             try:
+                failpoint("F9")  # what is due stays due
                 await asyncio.gather(
                     *(send_all(app, settings.topics.runs, [(None, record, None)], number) for number in owned)
                 )

@@ -9,10 +9,11 @@ from typing import Any
 import orjson
 
 from watchline.schemas import encode_record
+from watchline.schemas.failpoints import failpoint
 from watchline.schemas.records import DeadLetter, RunRecord, SinkRecord
 from watchline.schemas.topics import Topics
 from watchline.streams.effects import Effects
-from watchline.streams.transport import RawRecord, StreamsApp, send_all
+from watchline.streams.transport import RawRecord, StreamsApp, hand_over, send_all
 
 
 async def publish_effects(app: StreamsApp, topics: Topics, effects: Mapping[int, Effects]) -> None:
@@ -34,8 +35,12 @@ async def publish_effects(app: StreamsApp, topics: Topics, effects: Mapping[int,
 async def publish_dead_letters(app: StreamsApp, topics: Topics, letters: Sequence[DeadLetter]) -> None:
     """Put unusable records aside with everything needed to send them again."""
     if letters:
+        failpoint("D1")  # its offset is not committed
         raw: list[RawRecord] = [(None, encode_record(letter), None) for letter in letters]
-        await send_all(app, topics.dead_letters, raw, None)
+        acknowledgements = await hand_over(app, topics.dead_letters, raw, None)
+        failpoint("D2")  # the letter may be there or not
+        await asyncio.gather(*acknowledgements)
+        failpoint("D3")  # it is there, and may come twice: the sink keeps one
 
 
 async def send_home(app: StreamsApp, topic: str, misplaced: Sequence[RawRecord]) -> None:

@@ -11,6 +11,7 @@ import structlog
 from faust.types import EventT
 
 from watchline.schemas.errors import Misconfigured
+from watchline.schemas.failpoints import failpoint
 from watchline.streams.effects import Effects
 from watchline.streams.intake import Homes, Intake, sort_out
 from watchline.streams.publishing import publish_dead_letters, publish_effects, send_home
@@ -86,13 +87,18 @@ class Shell:
             (event.message for event in events),
             homes=self._homes, expects=self._folder.expects, now=now, epoch=self._settings.log_epoch,
         )  # fmt: skip
+        failpoint("F1")  # decoded, nothing said
         rows, effects = self._folder.fold(intake, now=int(now.timestamp() * 1_000_000))
         self._check_ownership(events)
         await publish_effects(app, topics, effects)
+        failpoint("F4")  # said, not yet remembered: it is said again
         await send_home(app, self._topic, intake.misplaced)
         await publish_dead_letters(app, topics, intake.dead)
         self._check_ownership(events)
-        await asyncio.gather(*await self._table.put_many(rows))
+        acknowledgements = await self._table.put_many(rows)
+        failpoint("F2")  # the changelog may hold any part of the batch
+        await asyncio.gather(*acknowledgements)
+        failpoint("F3")  # remembered, not yet committed: nothing counts twice
         self._folder.done()
         if intake.dead or intake.misplaced:
             log.warning(

@@ -25,6 +25,7 @@ from watchline.consumers.notifier.slack import SlackChannel
 from watchline.consumers.notifier.terminal import TerminalChannel
 from watchline.consumers.notifier.wording import printable
 from watchline.schemas.errors import Unavailable
+from watchline.schemas.failpoints import failpoint
 
 APPLICATION = "watchline-notifier"
 GROUPS_PER_CLAIM = 500
@@ -81,6 +82,7 @@ async def deliver_due(outbox: Outbox, route: Route, settings: NotifierSettings, 
     claim = await outbox.claim(GROUPS_PER_CLAIM)
     if claim.now is None:
         return False
+    failpoint("N1")  # the lease frees them
     plan = plan_messages(claim.alerts, claim.last_sent, claim.now, settings.timing)
     await outbox.suppress(plan.untold, "ended before anybody heard of it")
     await outbox.defer(plan.waiting)
@@ -90,7 +92,10 @@ async def deliver_due(outbox: Outbox, route: Route, settings: NotifierSettings, 
         if await outbox.renew(message):
             old = claim.now - message.oldest_at >= timedelta(seconds=settings.give_up_after_seconds)
             delivery = await route.send(message, last_chance=old)
-            report(message, delivery, await outbox.mark(message, delivery))
+            failpoint("N3")  # heard, not marked: heard once more
+            states = await outbox.mark(message, delivery)
+            failpoint("N4")  # marked: never again
+            report(message, delivery, states)
     await outbox.release()
     return bool(plan.messages)
 

@@ -15,6 +15,7 @@ from watchline.consumers.notifier.channel import Outcome
 from watchline.consumers.notifier.grouping import Message
 from watchline.consumers.notifier.retry import retry_after
 from watchline.consumers.notifier.wording import printable
+from watchline.schemas.failpoints import failpoint
 
 CONNECT_SECONDS = 3.0
 MAX_ANSWER_BYTES = 512  # Slack answers with a word; whatever sends more is not read to its end
@@ -69,6 +70,7 @@ class SlackChannel:
         # identity: a compressed answer could unfold to more than the limit before we see it
         headers = {"accept-encoding": "identity"}
         async with self._client.stream("POST", self._url.get_secret_value(), json=payload, headers=headers) as response:
+            failpoint("N2")  # the answer is not read: the message counts as unsent
             body = b""
             async for chunk in response.aiter_raw(MAX_ANSWER_BYTES):
                 body += chunk

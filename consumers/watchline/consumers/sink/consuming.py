@@ -21,6 +21,7 @@ from watchline.consumers.sink.offsets import Advance, Claim, Place
 from watchline.consumers.sink.persistence import Stopped
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.schemas.failpoints import failpoint
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -48,6 +49,7 @@ class Claims(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no
         self.fences: dict[TopicPartition, int] = {}
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002
+        failpoint("P6")  # the transaction in flight ends, or its fence is lost
         self.waiting.clear()
         self.fences.clear()
 

@@ -20,6 +20,7 @@ from watchline.consumers.sink.persistence import Persistence, Stopped
 from watchline.consumers.sink.reading import decode_all, reading_ahead
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.consumers.sink.writer import Batch, Writer
+from watchline.schemas.failpoints import failpoint
 
 log = structlog.get_logger(__name__)
 POLL_MS = 200
@@ -85,10 +86,12 @@ async def carry(
                     raise
                 log.info("batch.dropped", reason="the group gave the partitions to another sink")
                 continue
+            failpoint("P4")  # stored, and Postgres knows how far: nothing is stored twice
             report(batch, refused, time.monotonic() - began)
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 await report_offsets(consumer, batch.advances)
+                failpoint("P5")  # what Kafka was told counts for nothing
 
 
 async def read_batch(consumer: AIOKafkaConsumer, claims: Claims, settings: SinkSettings) -> Batch | None:
@@ -96,6 +99,7 @@ async def read_batch(consumer: AIOKafkaConsumer, claims: Claims, settings: SinkS
     fetched = claims.ours(await consumer.getmany(timeout_ms=POLL_MS, max_records=settings.batch_size))
     if not fetched:
         return None
+    failpoint("P1")  # fetched only: read again
     now, advances = datetime.now(UTC), claims.advances(fetched)  # under the fences of now, not those after decoding
     records = chain.from_iterable(fetched[partition] for partition in sorted(fetched))
     return Batch(await decode_all(records, now=now, log_epoch=settings.log_epoch), advances, read_at=now)

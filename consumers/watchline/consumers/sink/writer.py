@@ -23,6 +23,7 @@ from watchline.consumers.sink.pipelines import store_declarations, store_seen
 from watchline.consumers.sink.run_rows import Meaning, RunRow
 from watchline.consumers.sink.run_statements import SESSION
 from watchline.consumers.sink.runs import edges_of, store_runs
+from watchline.schemas.failpoints import failpoint
 from watchline.schemas.records import (
     AnomalyRecord,
     DeadLetter,
@@ -70,7 +71,10 @@ class Writer:
         connection = await self._open()
         async with connection.transaction():
             await advance(connection, batch.advances, log_epoch=self._log_epoch)
-            return await self._store_items(connection, batch.items, batch.read_at)
+            failpoint("P2")  # offsets without rows are seen by nobody
+            refused = await self._store_items(connection, batch.items, batch.read_at)
+            failpoint("P3")  # all or nothing
+            return refused
 
     async def reset(self) -> None:
         """Drop the connection; the next call opens another one."""

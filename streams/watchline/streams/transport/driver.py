@@ -9,6 +9,7 @@ from faust.transport.drivers import TRANSPORTS
 from faust.transport.drivers import aiokafka as stock
 from faust.types import TP
 
+from watchline.schemas.failpoints import failpoint
 from watchline.streams.transport.delivery import BatchDelivery
 from watchline.streams.transport.producer import SafeProducer
 
@@ -51,6 +52,12 @@ class Consumer(BatchDelivery, stock.Consumer):
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        failpoint("F5")  # finished, not committed: read again
+        done: bool = await super()._commit(offsets)
+        failpoint("F6")  # committed: not read again
+        return done
 
 
 class Transport(stock.Transport):

@@ -13,6 +13,8 @@ from faust.types.transports import TPorTopicSet
 from faust.types.tuples import Message
 from mode.utils.futures import notify
 
+from watchline.schemas.failpoints import failpoint
+
 # A batch in hand when a rebalance begins is given this long to end at most.
 SETTLE_SECONDS = 30.0
 DOOR_SECONDS = 1.0
@@ -76,6 +78,7 @@ class SafeOffsets(Consumer):
         """
         if revoked and not self.app.should_stop:
             await self.settle()
+        failpoint("F8")  # batches in hand have ended
         self.moving = True
         await super().on_partitions_revoked(revoked)
         for tp in revoked:

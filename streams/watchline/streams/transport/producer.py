@@ -114,7 +114,15 @@ class SafeProducer(StrictFlush, AiokafkaProducer):
 
 async def send_all(app: AppT, topic: str, records: Sequence[RawRecord], partition: int | None) -> None:
     """Send records and return when the broker has acknowledged all of them; raises what the broker or
-    aiokafka raises.
+    aiokafka raises. See `hand_over`.
+    """
+    await asyncio.gather(*await hand_over(app, topic, records, partition))
+
+
+async def hand_over(
+    app: AppT, topic: str, records: Sequence[RawRecord], partition: int | None
+) -> list[asyncio.Future[Any]]:
+    """Give records to the producer; returns the futures of the broker's answers.
 
     With a partition the records keep their order there; without one each goes where its key belongs.
     """
@@ -128,7 +136,7 @@ async def send_all(app: AppT, topic: str, records: Sequence[RawRecord], partitio
             by_key.setdefault(await producer.partition_of(topic, record[0]), []).append(record)
         groups = by_key
     sent = [pair for number, group in groups.items() for pair in await producer.send_batches(topic, number, group)]
-    await asyncio.gather(*(future for future, _ in sent))
+    return [future for future, _ in sent]
 
 
 def raw_producer(app: AppT) -> SendsBatches:
