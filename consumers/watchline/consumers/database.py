@@ -13,7 +13,7 @@ WRONG = (
     asyncpg.InvalidAuthorizationSpecificationError,  # and InvalidPasswordError below it
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
-    ValueError,  # a DSN that can't be read
+    asyncpg.exceptions.ClientConfigurationError,
 )
 AWAY = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
@@ -32,6 +32,12 @@ async def connect(dsn: str, *, application: str, **settings: Any) -> asyncpg.Con
         )
     except WRONG as error:
         raise Misconfigured(f"Postgres refuses the connection: {error}", hint="check WATCHLINE_POSTGRES_DSN") from error
+    except ValueError:  # its text holds a piece of the URL: of the password, when that has a "/" or "#" in it
+        raise Misconfigured(
+            "the URL of Postgres can't be read",
+            hint="write WATCHLINE_POSTGRES_DSN as postgresql://user:password@host:5432/database, with %23 for # and "
+            "so on in the password",
+        ) from None
     except AWAY as error:
         raise Unavailable(
             f"Postgres does not answer: {error or type(error).__name__}",

@@ -15,6 +15,7 @@ from watchline.schemas.declaration import WatermarkKind
 from watchline.schemas.events import PipelineDeclared, RunError, Status
 
 EPOCH_SHIFT = 44
+MAX_EPOCHS = 2**18  # with them a revision fits into a signed 64-bit number
 
 
 def revision_of(epoch: int, offset: int) -> int:

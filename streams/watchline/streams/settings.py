@@ -8,6 +8,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from watchline.schemas.connection import KafkaConnection
+from watchline.schemas.records import MAX_EPOCHS
 from watchline.schemas.topics import PARTITIONS, Topics
 
 
@@ -21,7 +22,7 @@ class StreamsSettings(BaseSettings):
     partitions: int = Field(default=PARTITIONS, ge=1, le=1024)
     replication_factor: int = Field(default=1, ge=1, le=9)
     log_epoch: int = Field(
-        default=0, ge=0, lt=2**18, description="raise it by one when the topics were lost and made anew"
+        default=0, ge=0, lt=MAX_EPOCHS, description="raise it by one when the topics were lost and made anew"
     )
     pulse_seconds: float = Field(default=5.0, gt=0, le=60)
     settle_seconds: float = Field(default=30.0, ge=0, le=3600)

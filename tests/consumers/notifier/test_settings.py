@@ -89,3 +89,11 @@ def test_settings_can_not_be_changed() -> None:
 
     with pytest.raises(ValidationError):
         settings.group_wait_seconds = 0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ["GROUP_WAIT", "GROUP_INTERVAL", "REPEAT_INTERVAL", "GIVE_UP_AFTER", "LEASE", "POLL"])
+def test_a_time_that_no_clock_can_add_is_refused_at_the_start(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"WATCHLINE_{name}_SECONDS", "inf")
+
+    with pytest.raises(Misconfigured, match=f"WATCHLINE_{name}_SECONDS"):
+        NotifierSettings.from_environment()

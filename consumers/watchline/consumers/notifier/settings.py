@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from watchline.consumers.notifier.grouping import Timing
 from watchline.schemas.connection import read_secret
 from watchline.schemas.errors import Misconfigured
+from watchline.schemas.limits import MAX_SECONDS
 
 PREFIX = "WATCHLINE_"
 SECRETS = ("postgres_dsn", "slack_webhook_url", "slack_fallback_webhook_url")
@@ -28,15 +29,15 @@ class NotifierSettings(BaseSettings):
     slack_fallback_webhook_url: SecretStr | None = None
     slack_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("hooks.slack.com",)
     slack_allow_insecure: bool = False
-    group_wait_seconds: float = Field(default=30, ge=0)
-    group_interval_seconds: float = Field(default=300, ge=0)
-    repeat_interval_seconds: float = Field(default=14_400, gt=0)
-    give_up_after_seconds: float = Field(default=86_400, ge=0)
+    group_wait_seconds: float = Field(default=30, ge=0, le=MAX_SECONDS)
+    group_interval_seconds: float = Field(default=300, ge=0, le=MAX_SECONDS)
+    repeat_interval_seconds: float = Field(default=14_400, gt=0, le=MAX_SECONDS)
+    give_up_after_seconds: float = Field(default=86_400, ge=0, le=MAX_SECONDS)
     digest_above: int = Field(default=20, ge=1)
-    lease_seconds: float = Field(default=60, gt=0)
-    poll_seconds: float = Field(default=0.5, gt=0)
-    request_timeout_seconds: float = Field(default=10, gt=0)
-    messages_per_second: float = Field(default=1, gt=0)
+    lease_seconds: float = Field(default=60, gt=0, le=86_400)
+    poll_seconds: float = Field(default=0.5, gt=0, le=3600)
+    request_timeout_seconds: float = Field(default=10, gt=0, le=600)
+    messages_per_second: float = Field(default=1, gt=0, le=1_000_000)
 
     @classmethod
     def from_environment(cls) -> Self:

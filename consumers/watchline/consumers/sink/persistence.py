@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from itertools import count
 from typing import Protocol, TypeVar
 
 import structlog
@@ -45,8 +44,8 @@ class Persistence:
 
         Raises Misconfigured for what only an operator can mend, FenceLost as it is, and Stopped when told to stop.
         """
-        began = time.monotonic()
-        for attempt in count():
+        began, attempt = time.monotonic(), 0
+        while True:
             try:
                 return await action()
             except FenceLost:
@@ -55,10 +54,10 @@ class Persistence:
                 if classify(error) is not Decision.RETRY:
                     raise hopeless(error) from error
                 await self.target.reset()
-                pause = backoff(attempt, limit=self.retry_max_seconds, chance=random.random())  # noqa: S311
+                pause = backoff(attempt, limit=self.retry_max_seconds, chance=random.random())  # noqa: S311 - jitter
                 self._report(error, attempt, pause, time.monotonic() - began)
             await self._wait(pause)
-        raise AssertionError("count() does not end")
+            attempt += 1
 
     def _report(self, error: Exception, attempt: int, pause: float, waited: float) -> None:
         log.warning(

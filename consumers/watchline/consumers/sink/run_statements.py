@@ -80,7 +80,7 @@ MERGED = ", ".join(
 )
 # A run belongs to one pipeline: revisions of two pipelines come from two partitions and can't be compared.
 UPSERT = (
-    f"insert into runs ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from staged_runs order by run_id "  # noqa: S608
+    f"insert into runs ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from staged_runs order by run_id "  # noqa: S608 - constants
     f"on conflict (run_id) do update set {MERGED} "
     "where excluded.revision > runs.revision and excluded.pipeline = runs.pipeline"
 )

@@ -10,6 +10,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from watchline.schemas.connection import KafkaConnection, read_secret
 from watchline.schemas.errors import Misconfigured
+from watchline.schemas.limits import MAX_SECONDS
+from watchline.schemas.records import MAX_EPOCHS
 from watchline.schemas.topics import Topics
 
 
@@ -20,15 +22,15 @@ class SinkSettings(BaseSettings):
 
     postgres_dsn: SecretStr
     topic_prefix: str = "watchline"
-    log_epoch: int = Field(default=0, ge=0)  # count it up when the broker's log was lost
+    log_epoch: int = Field(default=0, ge=0, lt=MAX_EPOCHS)  # count it up when the broker's log was lost
     batch_size: int = Field(default=5000, ge=1, le=100_000)
-    alert_max_age_seconds: float = Field(default=86_400, ge=0)
+    alert_max_age_seconds: float = Field(default=86_400, ge=0, le=MAX_SECONDS)
     kafka: KafkaConnection = Field(default_factory=KafkaConnection.from_environment)
     session_timeout_seconds: float = Field(default=10, ge=2, le=300)
     rebalance_timeout_seconds: float = Field(default=30, ge=2, le=300)
-    fetch_wait_ms: int = Field(default=20, ge=1)  # the embedded broker answers an empty fetch late
-    command_timeout_seconds: float = Field(default=60, gt=0)
-    retry_max_seconds: float = Field(default=10, gt=0)
+    fetch_wait_ms: int = Field(default=20, ge=1, le=5000)  # the embedded broker answers an empty fetch late
+    command_timeout_seconds: float = Field(default=60, gt=0, le=3600)
+    retry_max_seconds: float = Field(default=10, gt=0, le=3600)
 
     @property
     def topics(self) -> Topics:
