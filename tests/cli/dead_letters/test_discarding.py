@@ -7,7 +7,10 @@ import asyncio
 import pytest
 
 from letters.letters import Commands, Store, of_bytes
+from sinking.records import NOON
 from stack.contents import rows
+from watchline.cli.dead_letters.discarding import discard_letters
+from watchline.cli.dead_letters.letters import open_letters
 
 OUTCOME = "status, discard_reason, value"
 
@@ -76,6 +79,17 @@ def test_a_letter_is_discarded_once(call: Commands, store: Store) -> None:
     assert again.code == 1
     assert f"letter {letter_id} is discarded " in again.err
     assert store.select_now("discard_reason") == [("first",)]
+
+
+async def test_a_letter_that_somebody_decided_about_meanwhile_keeps_that(store: Store, database: str) -> None:
+    first, second = await store.put(of_bytes(1), of_bytes(2))
+    await rows(database, "update dead_letters set status = 'redriven' where dead_letter_id = $1", first)
+
+    async with open_letters(database) as connection:
+        done = await discard_letters(connection, [first, second], at=NOON, by="a@b", because="x")
+
+    assert done == [second]
+    assert await store.select("status, discarded_at") == [("redriven", None), ("discarded", NOON)]
 
 
 @pytest.mark.parametrize(

@@ -79,13 +79,16 @@ def test_a_table_fits_80_columns_and_no_text_steers_the_terminal(call: Commands,
         of_bytes(reason=HOSTILE, detail=HOSTILE, source_topic=HOSTILE * 3, key=HOSTILE.encode()),
         of_bytes(8, reason="r" * 300, key=b"\xff" * 400),
     )
+    call("discard", "1", "--because", HOSTILE, "--yes")
 
-    result = call("list")
+    result = call("list", "--status", "all")
 
     assert result.code == 0
     assert max(map(len, result.out.splitlines())) <= 80
     assert not any(character in result.out + result.err for character in STEERING)
     assert "\\x1b" in result.out
+    assert " discarded " in result.out
+    assert not any(character in call("show", "1").out for character in STEERING)
     assert "markup[/red]" in "".join(result.out.split())
 
 

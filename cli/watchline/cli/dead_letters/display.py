@@ -20,19 +20,21 @@ STYLES = {"open": "yellow", "redriven": "green", "discarded": "dim"}
 
 
 def table_of(summaries: Sequence[Summary]) -> Table:
-    """A line or two a letter, within 80 columns."""
+    """A line or two a letter, within 80 columns; the status where not all are open."""
+    closed = any(one.status != "open" for one in summaries)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("id", no_wrap=True, justify="right")
     table.add_column("refused, UTC", no_wrap=True)
-    table.add_column("status", no_wrap=True)
+    if closed:
+        table.add_column("status", no_wrap=True)
     table.add_column("reason", overflow="fold", max_width=26)
-    table.add_column("topic/partition@offset, key", overflow="fold")
+    table.add_column("place, key", overflow="fold")
     for one in summaries:
         place = Text(f"{printable(one.place, 200)}\n{printable(text_or_hex(one.key), 60)}")
         table.add_row(
             str(one.dead_letter_id),
-            f"{one.failed_at.astimezone(UTC):%m-%d %H:%M}",
-            Text(one.status, STYLES[one.status]),
+            f"{one.failed_at.astimezone(UTC):%Y-%m-%d %H:%M}",
+            *([Text(one.status, STYLES[one.status])] if closed else []),
             Text(printable(one.reason, 100)),
             place,
         )
