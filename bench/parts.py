@@ -26,15 +26,13 @@ REFERENCES = {
 class Part:
     """One benchmark, called with `full` or `quick` arguments, `times` over; `read` takes its answers.
 
-    `module` says what to call when that is not `bench.<name>`. `takes_broker`: it can be pointed at a Kafka with
-    `--broker`; `needs_broker`: it is left out without one.
+    `takes_broker`: it can be pointed at a Kafka with `--broker`; `needs_broker`: it is left out without one.
     """
 
     name: str
     full: Arguments
     quick: Arguments
     read: Callable[[Sequence[Any]], list[Figure]]
-    module: str = ""
     times: int = 1
     takes_broker: bool = False
     needs_broker: bool = False
@@ -42,7 +40,7 @@ class Part:
     def arguments(self, *, quick: bool, broker: str | None) -> Arguments:
         """What follows `python` on the command line."""
         place = ("--broker", broker) if broker and self.takes_broker else ()
-        return ("-m", self.module or f"bench.{self.name}", *(self.quick if quick else self.full), *place, "--json")
+        return ("-m", f"bench.{self.name}", *(self.quick if quick else self.full), *place, "--json")
 
 
 def read_figures(answers: Sequence[Any]) -> list[Figure]:
@@ -102,7 +100,7 @@ PARTS = (
     ),
     Part("sink", ("--rounds", "1"), ("--rounds", "1", "--rows", "10000"), read_sink, times=3),
     Part("latency", (), ("--rounds", "1", "--seconds", "6", "--warmup", "3"), read_figures, takes_broker=True),
-    Part("sdk", (), ("--rounds", "2"), read_figures, module="bench.sdk_figures"),
+    Part("sdk", (), ("--rounds", "2"), read_figures),
     Part("memory", (), ("--rounds", "1", "--pipelines", "4000"), read_figures),
     Part("restart", (), ("--pipelines", "10000"), read_figures, takes_broker=True, needs_broker=True),
     Part("detection", (), ("--synthetic", "201"), read_detection),

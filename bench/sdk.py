@@ -1,12 +1,14 @@
 """What the SDK adds to a job: whole processes with and without it, side by side, and the time of one `emit`.
 
-Run it with `python -m bench.sdk`; without WATCHLINE_KAFKA_BOOTSTRAP_SERVERS it starts the embedded broker.
+    python -m bench.sdk [--rounds 7] [--json]
+
+Without WATCHLINE_KAFKA_BOOTSTRAP_SERVERS it starts the embedded broker. A value for every pair of processes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,12 +17,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from bench.figures import Figure
+from bench.report import show
 
-ROUNDS = 7
 EMITS = 20_000
+EMIT_ROUNDS = 3
+SHORT_JOB_MS, EMIT_MS, EXIT_MS = 200.0, 1.0, 2000.0
 ADDRESS = "WATCHLINE_KAFKA_BOOTSTRAP_SERVERS"
+NOWHERE = "127.0.0.1:1"
 WORK = "import time; time.sleep({seconds})"
 REPORT = """
 from watchline.sdk import Pipeline, Watchline
@@ -65,13 +69,12 @@ def time_process(code: str, environment: dict[str, str]) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def compare(seconds: float, environment: dict[str, str]) -> tuple[float, float]:
-    """Median milliseconds of a job that works for `seconds`, without and with the SDK, measured alternately."""
+def added(seconds: float, environment: dict[str, str], rounds: int) -> tuple[float, ...]:
+    """Milliseconds that the SDK adds to a job of `seconds`, for each pair of a process without and one with it."""
     work = WORK.format(seconds=seconds)
-    pairs = [
-        (time_process(work, environment), time_process(REPORT.format(work=work), environment)) for _ in range(ROUNDS)
-    ]
-    return statistics.median(bare for bare, _ in pairs), statistics.median(with_sdk for _, with_sdk in pairs)
+    return tuple(
+        time_process(REPORT.format(work=work), environment) - time_process(work, environment) for _ in range(rounds)
+    )
 
 
 def time_emit(environment: dict[str, str]) -> tuple[float, float]:
@@ -82,25 +85,27 @@ def time_emit(environment: dict[str, str]) -> tuple[float, float]:
     return p50, p99
 
 
-def measure() -> Table:
-    """All figures as a table."""
-    table = Table("what", "without", "with", "added or measured", "budget", title="SDK")
+def measure(rounds: int) -> list[Figure]:
+    """All of the SDK's budgets, with Kafka up and down."""
     with kafka() as address, tempfile.TemporaryDirectory() as outbox:
-        environment = os.environ | {ADDRESS: address, "WATCHLINE_OUTBOX_DIR": outbox}
-        for seconds in (0.0, 0.5):
-            bare, with_sdk = compare(seconds, environment)
-            row = f"{bare:.0f} ms", f"{with_sdk:.0f} ms", f"{with_sdk - bare:.0f} ms", "200 ms"
-            table.add_row(f"a job of {seconds:g} s", *row)
-        down = environment | {ADDRESS: "127.0.0.1:1"}
-        bare, with_sdk = compare(0.0, down)
-        table.add_row(
-            "the same, Kafka down", f"{bare:.0f} ms", f"{with_sdk:.0f} ms", f"{with_sdk - bare:.0f} ms", "2 s"
-        )
-        p50, p99 = time_emit(environment)
-        table.add_row("emit, p50", "", "", f"{p50:.0f} µs", "")
-        table.add_row("emit, p99", "", "", f"{p99:.0f} µs", "1 ms")
-    return table
+        up = os.environ | {ADDRESS: address, "WATCHLINE_OUTBOX_DIR": outbox}
+        emits = [time_emit(up) for _ in range(min(rounds, EMIT_ROUNDS))]
+        return [
+            Figure("added to a job of no length, import included", "ms", added(0.0, up, rounds), SHORT_JOB_MS),
+            Figure("added to a job of 0.5 s, import included", "ms", added(0.5, up, rounds), SHORT_JOB_MS),
+            Figure("added with Kafka down", "ms", added(0.0, up | {ADDRESS: NOWHERE}, rounds), EXIT_MS),
+            Figure("emit, p50", "ms", tuple(p50 / 1000 for p50, _ in emits)),
+            Figure("emit, p99", "ms", tuple(p99 / 1000 for _, p99 in emits), EMIT_MS),
+        ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", action="store_true", help="print figures as JSON, not as a table")
+    options = parser.parse_args()
+    show("sdk", measure(options.rounds), as_json=options.json)
 
 
 if __name__ == "__main__":
-    Console().print(measure())
+    main()

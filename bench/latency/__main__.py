@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import tempfile
 import time
@@ -118,7 +119,7 @@ def main() -> None:
     parser.add_argument("--broker", help="host:port; without it an embedded broker")
     parser.add_argument("--json", action="store_true", help="print figures as JSON, not as a table")
     options = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     rounds = measure(Shape(options.rate, options.warmup, options.seconds), options.rounds, options.broker)
     show("latency", figures_of(rounds, options.rate), as_json=options.json)
 

@@ -32,6 +32,7 @@ from faust.contrib.asgi import faust_app_running
 from rich.console import Console
 from rich.table import Table
 
+from bench.parts import PRODUCT_TIMES, TRANSPORT_BUDGET_US
 from bench.streams.backlog import prepare
 from bench.streams.engines import PRODUCT, Engine, naive, naive_product, product, transport
 from watchline.cli.local.broker import EmbeddedBroker
@@ -39,7 +40,6 @@ from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.topics import Topics
 
 NAIVE_SHARE = 4  # of the backlog the naive engines get one in four: they are slow
-BUDGET_US = 40.0
 POLL_SECONDS = 0.01
 DEADLINE_SECONDS = 300.0
 
@@ -168,11 +168,13 @@ def show(figures: dict[str, dict[str, float]], options: argparse.Namespace) -> N
         )
     console = Console()
     console.print(table)
-    console.print(f"budget: Faust's own part (transport, its fold included) at most {BUDGET_US:.0f} µs of CPU an event")
+    console.print(
+        f"budget: Faust's own part (transport, its fold included) at most {TRANSPORT_BUDGET_US:.0f} µs of CPU an event"
+    )
     if "times_below_naive_product" in figures.get("product", {}):
         times = figures["product"]["times_below_naive_product"]
         console.print(
-            f"budget: the product at least 4 times below the naive agent with the same fold; it is {times:.1f}"
+            f"budget: the product at least {PRODUCT_TIMES:g} times below the naive agent with the same fold; it is {times:.1f}"
         )
 
 

@@ -11,7 +11,7 @@ import pytest
 from bench.parts import PARTS
 
 ROOT = Path(__file__).parents[2]
-MODULES = [part.module or f"bench.{part.name}" for part in PARTS]
+MODULES = [f"bench.{part.name}" for part in PARTS]
 
 
 def ask(*arguments: str) -> subprocess.CompletedProcess[str]:
