@@ -174,7 +174,7 @@ def show(figures: dict[str, dict[str, float]], options: argparse.Namespace) -> N
     if "times_below_naive_product" in figures.get("product", {}):
         times = figures["product"]["times_below_naive_product"]
         console.print(
-            f"budget: the product at least {PRODUCT_TIMES:g} times below the naive agent with the same fold; it is {times:.1f}"
+            f"budget: the product {PRODUCT_TIMES:g} times below the naive agent with the same fold; it is {times:.1f}"
         )
 
 
