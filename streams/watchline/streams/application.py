@@ -25,27 +25,9 @@ log = structlog.get_logger()
 def build_application(settings: StreamsSettings) -> StreamsApp:
     """Everything wired; nothing is opened until the application starts."""
     topics = settings.topics
-    app = make_app(
-        app_id=topics.application,
-        kafka=settings.kafka,
-        partitions=settings.partitions,
-        fetch_wait_ms=settings.fetch_wait_ms,
-        session_timeout=settings.session_timeout_seconds,
-        rebalance_timeout=settings.rebalance_timeout_seconds,
-        commit_interval=settings.commit_interval_seconds,
-        replication_factor=settings.replication_factor,
-    )
+    app = _bare_application(settings)
     declarations, runs, watermarks = (_table(app, settings, name) for name in ("declarations", "runs", "watermarks"))
-    rhythm = Rhythm(settings.pulse_seconds, settings.settle_seconds, settings.log_epoch)
-    runs_folder = RunsFolder(
-        Tables(
-            row=runs.data.get,
-            declared=lambda key: declarations_folder.declared(key),  # noqa: PLW0108 - it is made below
-            keys=keys_of(runs, declarations),
-        ),
-        rhythm,
-    )
-    declarations_folder = DeclarationsFolder(declarations, epoch=settings.log_epoch, wake=runs_folder.wake)
+    runs_folder, declarations_folder = _folders_of(runs, declarations, settings)
     watermarks_folder = WatermarksFolder(watermarks, epoch=settings.log_epoch)
     declared = Precedence()
 
@@ -73,6 +55,35 @@ def build_application(settings: StreamsSettings) -> StreamsApp:
     _forget_what_moved(app, runs, declarations, runs_folder, declarations_folder)
     _pulse(app, settings, runs)
     return app
+
+
+def _bare_application(settings: StreamsSettings) -> StreamsApp:
+    return make_app(
+        app_id=settings.topics.application,
+        kafka=settings.kafka,
+        partitions=settings.partitions,
+        fetch_wait_ms=settings.fetch_wait_ms,
+        session_timeout=settings.session_timeout_seconds,
+        rebalance_timeout=settings.rebalance_timeout_seconds,
+        commit_interval=settings.commit_interval_seconds,
+        replication_factor=settings.replication_factor,
+    )
+
+
+def _folders_of(
+    runs: StateTable, declarations: StateTable, settings: StreamsSettings
+) -> tuple[RunsFolder, DeclarationsFolder]:
+    """Each needs the other: runs are judged by what was declared, and a declaration wakes the deadlines of its runs."""
+    runs_folder = RunsFolder(
+        Tables(
+            row=runs.data.get,
+            declared=lambda key: declarations_folder.declared(key),  # noqa: PLW0108 - it is made below
+            keys=keys_of(runs, declarations),
+        ),
+        Rhythm(settings.pulse_seconds, settings.settle_seconds, settings.log_epoch),
+    )
+    declarations_folder = DeclarationsFolder(declarations, epoch=settings.log_epoch, wake=runs_folder.wake)
+    return runs_folder, declarations_folder
 
 
 def _table(app: StreamsApp, settings: StreamsSettings, name: str) -> StateTable:
@@ -107,7 +118,8 @@ def _pulse(app: StreamsApp, settings: StreamsSettings, runs: StateTable) -> None
     @app.task  # type: ignore[untyped-decorator]  # Faust leaves it untyped
     async def pulse() -> None:
         while not app.should_stop:
-            owned = runs.owned() if app.tables.recovery.completed.is_set() else frozenset()  # type: ignore[attr-defined]
+            recovered = app.tables.recovery.completed.is_set()  # type: ignore[attr-defined]  # not in TableManagerT
+            owned = runs.owned() if recovered else frozenset()
             record = encode_pulse(time.time_ns() // 1000)
             try:
                 failpoint("F9")  # what is due stays due

@@ -13,6 +13,7 @@ from faust.types import EventT
 from watchline.schemas.errors import Misconfigured
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.effects import Effects
+from watchline.streams.instants import to_micros
 from watchline.streams.intake import Homes, Intake, sort_out
 from watchline.streams.publishing import publish_dead_letters, publish_effects, send_home
 from watchline.streams.settings import StreamsSettings
@@ -88,7 +89,7 @@ class Shell:
             homes=self._homes, expects=self._folder.expects, now=now, epoch=self._settings.log_epoch,
         )  # fmt: skip
         failpoint("F1")  # decoded, nothing said
-        rows, effects = self._folder.fold(intake, now=int(now.timestamp() * 1_000_000))
+        rows, effects = self._folder.fold(intake, now=to_micros(now))
         self._check_ownership(events)
         await publish_effects(app, topics, effects)
         failpoint("F4")  # said, not yet remembered: it is said again
@@ -108,7 +109,7 @@ class Shell:
 
     async def _give_up(self, wrong: Misconfigured) -> None:
         """Stop the worker with this batch in hand, so that it is not acknowledged."""
-        log.critical("worker.gives_up", topic=self._topic, reason=str(wrong), hint=wrong.hint)
+        log.critical("worker.gave_up", topic=self._topic, reason=str(wrong), hint=wrong.hint)
         await self._app.crash(wrong)
         await asyncio.Event().wait()  # the stop of the worker cancels this
 
