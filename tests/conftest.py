@@ -46,8 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         mark = item.get_closest_marker("durable")
         if mark is not None:
-            why = mark.args[0] if mark.args else mark.kwargs.get("reason", "needs a log that is kept")
-            item.add_marker(pytest.mark.skip(reason=f"not on the embedded broker: {why}"))
+            if not mark.args:
+                raise pytest.UsageError(f"{item.nodeid} is marked durable and does not say why")
+            item.add_marker(pytest.mark.skip(reason=f"not on the embedded broker: {mark.args[0]}"))
 
 
 @pytest.fixture(autouse=True)

@@ -44,8 +44,10 @@ async def running(settings: SinkSettings) -> AsyncIterator[asyncio.Task[None]]:
     finally:
         stop.set()
         await asyncio.wait({task}, timeout=DEADLINE_SECONDS)
+        ended = task.done()
         task.cancel()
-    if not task.cancelled() and task.done():
+    assert ended, f"the sink did not stop within {DEADLINE_SECONDS:g} s"
+    if not task.cancelled():
         task.result()
 
 

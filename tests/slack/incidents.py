@@ -19,7 +19,7 @@ RUN = UUID("0197a1b2-0000-7000-8000-000000000001")
 INSERTS = IncidentFact(
     name="inserts", value=12, expected=1120, lower=950, upper=1310, score=-9.1, baseline_runs=212, unit="rows"
 )
-COLUMNS = [
+COLUMNS = {
     "incident_id",
     "fingerprint",
     "transition_no",
@@ -29,8 +29,7 @@ COLUMNS = [
     "kind",
     "owner",
     "cause_at",
-    "payload",
-]
+}
 
 _numbers = count(1)
 
@@ -80,7 +79,7 @@ def message(*incidents: IncidentRecord) -> Message:
 
 async def enqueue(connection: asyncpg.Connection, of: IncidentRecord, **changes: Any) -> int:
     """Put an incident into the outbox, as the sink does, and return the id of its alert."""
-    row = {**of.model_dump(include={*COLUMNS, "cause_at"}), "payload": of.model_dump_json(), **changes}
+    row = {**of.model_dump(include=COLUMNS), "payload": of.model_dump_json(), **changes}
     values = ", ".join(f"${number}" for number in range(1, len(row) + 1))
     statement = f"insert into alert_outbox ({', '.join(row)}) values ({values}) returning alert_id"
     return int(await connection.fetchval(statement, *row.values()))

@@ -48,7 +48,7 @@ class Claims(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no
         self.waiting: set[TopicPartition] = set()
         self.fences: dict[TopicPartition, int] = {}
 
-    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002 - aiokafka's
         failpoint("P6")  # the transaction in flight ends, or its fence is lost
         self.waiting.clear()
         self.fences.clear()
