@@ -21,6 +21,7 @@ FETCH_WAIT_MS = 20
 # The embedded broker reports a low end offset, so the end is believed only after a fetch that brings nothing.
 QUIET_MS = 250
 CLOSE_SECONDS = 1.0
+HEAD_START_SECONDS = 1.0
 
 
 class KafkaCarrier:
@@ -52,9 +53,18 @@ class KafkaCarrier:
                 await asyncio.wait_for(self._producer.stop(), CLOSE_SECONDS)
 
     async def send(self, messages: Sequence[Message], settle: Settle) -> None:
-        """Send in order and settle each message. Topics go side by side: a missing one holds up only itself."""
-        topics = dict.fromkeys(message.topic for message in messages)
-        await asyncio.gather(*(self._send_topic([m for m in messages if m.topic == topic], settle) for topic in topics))
+        """Send in order and settle each message.
+
+        Declarations get a second's start, so that a pipeline's first run is judged by what it declared. The topics go
+        side by side: a missing one holds up only itself.
+        """
+        first = self._settings.topics.pipelines
+        async with asyncio.TaskGroup() as sending:
+            for topic in sorted({message.topic for message in messages}, key=lambda topic: (topic != first, topic)):
+                batch = [message for message in messages if message.topic == topic]
+                task = sending.create_task(self._send_topic(batch, settle))
+                if topic == first:
+                    await asyncio.wait([task], timeout=HEAD_START_SECONDS)
 
     async def _send_topic(self, messages: Sequence[Message], settle: Settle) -> None:
         sent = []
