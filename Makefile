@@ -31,7 +31,7 @@ test-apache: setup ## the same on Apache Kafka; needs Java 17 and Maven
 check: setup ## format, lint, types and the borders between the packages
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
-	$(BIN)/mypy $(filter-out migrations,$(CODE))
+	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo
 
 format: setup ## put the code in its format and mend what ruff can mend

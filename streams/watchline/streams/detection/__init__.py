@@ -7,9 +7,9 @@ from watchline.streams.detection.feedback import accept_as_normal, confirm, forg
 from watchline.streams.detection.judge import judge
 from watchline.streams.detection.packing import pack, unpack
 from watchline.streams.detection.rules import Rule, rule_for
-from watchline.streams.detection.verdict import Reason, Verdict
+from watchline.streams.detection.verdict import Verdict
 
 __all__ = [
-    "Baseline", "Reason", "Rule", "Verdict",
+    "Baseline", "Rule", "Verdict",
     "accept_as_normal", "confirm", "forgive", "judge", "pack", "rule_for", "unpack",
 ]  # fmt: skip

@@ -33,16 +33,16 @@ class RunsFold:
         self._packed = {held[:16]: held for held in row.ended}  # oldest first
         self._ended: dict[bytes, Run] = {}  # those of them that this batch made or looked at
 
-    def absorb(self, event: RunsEvent, *, offset: int, now: int, clock: int) -> bool:
-        """Fold one event, read at `now` (wall clock) after the pulse `clock`; False when it was absorbed before.
+    def absorb(self, event: RunsEvent, *, offset: int, now: int, clock: int) -> None:
+        """Fold one event, read at `now` (wall clock) after the pulse `clock`, unless it was absorbed before.
 
         Times in microseconds.
         """
         if offset <= self.row.offset:
-            return False
+            return
         self.row.offset, self.changed = offset, True
         if isinstance(event, FeedbackGiven):
-            return True
+            return  # nothing is taught by it yet
         identity = event.run_id.bytes
         run = self._find(identity)
         if run is None and holds_digest(self.row.digests, identity):
@@ -51,7 +51,6 @@ class RunsFold:
             self._end(run or Run(identity), event, now=now, clock=clock)
         else:
             self._go_on(run or self._begin(identity, clock), event)
-        return True
 
     def watch(self, at: int, *, offset: int) -> None:
         """Decide what is due at the pulse `at`: overdue runs, stale data; nothing is open for what is not watched."""

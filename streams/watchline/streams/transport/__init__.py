@@ -5,17 +5,13 @@ against the stock class and shows the defect.
 """
 
 from watchline.streams.transport.app import StreamsApp, make_app
-from watchline.streams.transport.driver import SCHEME
 from watchline.streams.transport.producer import RawRecord, hand_over, send_all
-from watchline.streams.transport.recovery import SafeTableManager
 from watchline.streams.transport.stream import BatchStream
 from watchline.streams.transport.table import StateTable
 
 __all__ = [
-    "SCHEME",
     "BatchStream",
     "RawRecord",
-    "SafeTableManager",
     "StateTable",
     "StreamsApp",
     "hand_over",
