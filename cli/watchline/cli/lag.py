@@ -25,10 +25,7 @@ async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[Top
     consumer = AIOKafkaConsumer(group_id=None, fetch_max_wait_ms=20, **kafka.client_arguments())
     await consumer.start()
     try:
-        await consumer.topics()
-        places = [
-            TopicPartition(topic, number) for topic in topics for number in consumer.partitions_for_topic(topic) or ()
-        ]
+        places = await partitions_of(kafka, topics)
         if not places:
             return {}
         consumer.assign(places)
@@ -39,6 +36,13 @@ async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[Top
         return {place: await consumer.position(place) for place in places}
     finally:
         await consumer.stop()
+
+
+async def partitions_of(kafka: KafkaConnection, topics: Iterable[str]) -> list[TopicPartition]:
+    """The partitions of those topics that exist; all are asked for, since naming one may create it."""
+    async with kafka_admin(kafka) as admin:
+        found = {topic["topic"]: topic["partitions"] for topic in await admin.describe_topics()}
+    return [TopicPartition(topic, one["partition"]) for topic in topics for one in found.get(topic, ())]
 
 
 async def committed_offsets(
