@@ -31,6 +31,7 @@ auto.create.topics.enable=false
 broker.session.timeout.ms=5000
 broker.heartbeat.interval.ms=500
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
 offsets.topic.num.partitions=4
 offsets.topic.replication.factor=1
 transaction.state.log.num.partitions=4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -32,10 +32,17 @@ class Expected:
 
 
 def expect(events: Iterable[Event], *, now: datetime) -> Expected:
-    """Fold `events` in their order, as one worker would that never stops."""
+    """The rows that come of `events`."""
+    expected = Expected()
+    for effects in judge(events, now=now):
+        note(expected, effects)
+    return expected
+
+
+def judge(events: Iterable[Event], *, now: datetime) -> Iterator[Effects]:
+    """Fold `events` in their order, as one worker would that never stops; what it says of each."""
     declared: dict[bytes, Declared] = {}
     rows: dict[bytes, bytes] = {}
-    expected = Expected()
     tables = Tables(row=rows.get, declared=lambda key: declared.get(key, UNDECLARED), keys=lambda _: [])
     for offset, event in enumerate(events):
         key = event.pipeline.encode()
@@ -46,8 +53,7 @@ def expect(events: Iterable[Event], *, now: datetime) -> Expected:
         elif isinstance(event, RunsEvent):
             batch = BatchFold(Desk(0), tables, Rhythm(pulse=1, settle=0, epoch=0))
             rows |= batch.take([Taken(offset, key, event)], now=to_micros(now))
-            note(expected, batch.effects)
-    return expected
+            yield batch.effects
 
 
 def note(expected: Expected, effects: Effects) -> None:

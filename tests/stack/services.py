@@ -31,19 +31,23 @@ class Services:
         """What a job needs to report to this Watchline."""
         return {**os.environ, **self.environment}
 
-    def start(self, command: str, **more: str) -> Child:
-        """Start `watchline <command>` and return when it is ready."""
+    def launch(self, command: str, **more: str) -> Child:
+        """Start `watchline <command>` and don't wait: it may be told to die before it is ready."""
         self.started += 1
         name = f"{command}-{self.started}"
-        ready = self.folder / f"{name}.ready"
         child = Child(
             name,
             [sys.executable, "-m", "watchline.cli", command],
             log=self.folder / f"{name}.log",
-            environment={**self.environment, "WATCHLINE_READY_FILE": str(ready), **more},
+            environment={**self.environment, "WATCHLINE_READY_FILE": str(self.folder / f"{name}.ready"), **more},
         )
         self.running.append(child)
-        child.wait_until(ready.exists, seconds=READY_SECONDS)
+        return child
+
+    def start(self, command: str, **more: str) -> Child:
+        """Start `watchline <command>` and return when it is ready."""
+        child = self.launch(command, **more)
+        child.wait_until((self.folder / f"{child.name}.ready").exists, seconds=READY_SECONDS)
         return child
 
     def stop_all(self) -> None:

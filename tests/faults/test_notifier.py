@@ -1,0 +1,92 @@
+"""The notifier dies at each of its failpoints: everybody hears of every alert, and of few of them twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from faults.lives import die, points
+from slack.fake import FakeSlack
+from slack.incidents import enqueue, incident
+from stack.contents import value
+from stack.services import Services, services
+from watchline.schemas import Topics
+
+PACE_SECONDS = 0.05
+NAME = re.compile(r"pipeline-\d+")
+QUICK = {
+    "WATCHLINE_SLACK_ALLOW_INSECURE": "1",
+    "WATCHLINE_GROUP_WAIT_SECONDS": "0",
+    "WATCHLINE_GROUP_INTERVAL_SECONDS": "0",
+    "WATCHLINE_POLL_SECONDS": "0.02",
+    "WATCHLINE_MESSAGES_PER_SECOND": "1000",
+    "WATCHLINE_LEASE_SECONDS": "1",
+    "WATCHLINE_DIGEST_ABOVE": "100000",  # a digest names only some
+}
+# Between the acceptance and the mark a crash costs one repetition; anywhere else it costs none.
+REPEATED = {"N1": 0, "N2": 1, "N3": 1, "N4": 0}
+PASSES = (1, 2, 15)
+UNTOLD = "select count(*) from alert_outbox where state <> 'sent'"
+
+
+@pytest.mark.parametrize("point", points(REPEATED, always="N3"))
+async def test_a_notifier_that_dies_at_its_first_second_and_a_late_pass_of(
+    point: str, tmp_path: Path, database: str
+) -> None:
+    async def harm(running: Services) -> None:
+        for number in PASSES:
+            await die(running, "notify", f"{point}:kill:{number}")
+
+    told, heard = await play(harm, tmp_path, database)
+
+    assert set(heard) == set(told)
+    assert heard.total() - len(told) == REPEATED[point] * len(PASSES)
+
+
+async def play(harm: Callable[[Services], Awaitable[None]], folder: Path, dsn: str) -> tuple[list[str], Counter[str]]:
+    """Put alerts into the outbox for as long as harm is done; which there were, and how often each was heard."""
+    told: list[str] = []
+    async with FakeSlack() as slack:
+        environment = {**QUICK, "WATCHLINE_SLACK_WEBHOOK_URL": slack.url}
+        with services(folder, "127.0.0.1:1", dsn, Topics(), environment) as running:
+            enough = asyncio.Event()
+            async with asyncio.TaskGroup() as both:
+                both.create_task(tell(dsn, told, enough))
+                await harm(running)
+                enough.set()
+            running.launch("notify")
+            async with asyncio.timeout(30):
+                while await value(dsn, UNTOLD):
+                    await asyncio.sleep(0.05)
+        return told, names_of(slack)
+
+
+def names_of(slack: FakeSlack) -> Counter[str]:
+    """How often Slack has taken a message about each pipeline."""
+    return Counter(name for each in slack.accepted for name in set(NAME.findall(json.dumps(each.payload))))
+
+
+async def tell(dsn: str, told: list[str], enough: asyncio.Event) -> None:
+    """One alert after the other, each of a pipeline of its own."""
+    while not enough.is_set():
+        told += await tell_some(dsn, 1, first=len(told))
+        await asyncio.sleep(PACE_SECONDS)
+
+
+async def tell_some(dsn: str, count: int, *, first: int = 0) -> list[str]:
+    """Put alerts into the outbox; the pipelines that they are of."""
+    names = [f"pipeline-{number}" for number in range(first, first + count)]
+    connection = await asyncpg.connect(dsn)
+    try:
+        for name in names:
+            await enqueue(connection, incident(pipeline=name))
+    finally:
+        await connection.close()
+    return names
