@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from watchline.consumers.notifier.retry import backoff, retry_after
+from watchline.consumers.notifier.retry import retry_after
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 
@@ -35,12 +35,3 @@ NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 )
 def test_retry_after_is_obeyed_within_reason_and_garbage_is_not(header: str | None, seconds: float) -> None:
     assert retry_after(header, NOW) == seconds
-
-
-def test_the_delay_doubles_up_to_its_limit() -> None:
-    assert [backoff(attempts, 1.0) for attempts in (1, 2, 3, 9, 10, 10_000)] == [1, 2, 4, 256, 300, 300]
-
-
-def test_chance_takes_away_half_of_a_delay_at_most() -> None:
-    assert backoff(3, 0.0) == 2
-    assert backoff(3, 0.5) == 3

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from watchline.consumers.sink.offsets import FenceLost
-from watchline.consumers.sink.persistence import Persistence, Stopped, backoff
+from watchline.consumers.sink.persistence import Persistence, Stopped
 from watchline.schemas.errors import Misconfigured
 
 
@@ -72,8 +72,3 @@ async def test_told_to_stop_it_does_not_wait_for_the_next_try() -> None:
 
     with pytest.raises(Stopped):
         await Persistence(Target(), stop, retry_max_seconds=3600).until_done(Action(OSError(), OSError()))
-
-
-def test_pauses_double_up_to_the_limit_and_half_of_them_is_chance() -> None:
-    assert [backoff(attempt, limit=1.0, chance=1.0) for attempt in range(5)] == [0.1, 0.2, 0.4, 0.8, 1.0]
-    assert backoff(10_000, limit=1.0, chance=0.0) == 0.5

@@ -1,4 +1,4 @@
-"""When to try again: what a server asked for, or a delay that grows."""
+"""When a server wants to be asked again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from email.utils import parsedate_to_datetime
 
 DEFAULT_RETRY_AFTER = 30.0
 MAX_RETRY_AFTER = 900.0  # a server that asks for a week is not obeyed: people wait for the alert
-MAX_DELAY = 300.0
 
 
 def retry_after(header: str | None, now: datetime) -> float:
@@ -21,9 +20,3 @@ def retry_after(header: str | None, now: datetime) -> float:
         return DEFAULT_RETRY_AFTER
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return min(max(0.0, (at - now).total_seconds()), MAX_RETRY_AFTER)
-
-
-def backoff(attempts: int, chance: float, *, longest: float = MAX_DELAY) -> float:
-    """Seconds to wait after `attempts` failures: doubling from 1, half of it by `chance` in [0, 1)."""
-    full = min(longest, 2.0 ** min(max(attempts - 1, 0), 20))
-    return full * (0.5 + chance / 2)

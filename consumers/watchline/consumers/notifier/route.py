@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import structlog
 
+from watchline.consumers.backoff import backoff
 from watchline.consumers.notifier.channel import Channel, Outcome
 from watchline.consumers.notifier.grouping import Message
-from watchline.consumers.notifier.retry import backoff
 
 BROKEN_SECONDS = 600.0  # then one message tries whether somebody has mended the channel
 MAX_PARKED = 30.0
+MAX_DELAY = 300.0
 
 PARKED = Outcome("retry", detail="every channel is parked")
 
@@ -110,5 +111,7 @@ class Route:
         parked = backoff(line.failures, self._chance(), longest=MAX_PARKED) if asked is None else asked
         line.ready_at = now + max(parked, self._pace)
         log.warning("channel.parked", seconds=round(parked, 1), **facts)
+        if asked is not None:
+            return parked
         # The message's own delay outgrows the channel's, so one that the server chokes on lets others pass.
-        return parked if asked is not None else max(parked, backoff(message.attempts + 1, self._chance()))
+        return max(parked, backoff(message.attempts + 1, self._chance(), longest=MAX_DELAY))

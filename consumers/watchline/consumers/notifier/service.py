@@ -13,12 +13,12 @@ from uuid import uuid4
 import asyncpg
 import structlog
 
+from watchline.consumers.backoff import backoff
 from watchline.consumers.database import connect
 from watchline.consumers.notifier.address import check_webhook
 from watchline.consumers.notifier.channel import Channel
 from watchline.consumers.notifier.grouping import Message, plan_messages
 from watchline.consumers.notifier.outbox import Outbox, translated
-from watchline.consumers.notifier.retry import backoff
 from watchline.consumers.notifier.route import Delivery, Route
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.notifier.slack import SlackChannel

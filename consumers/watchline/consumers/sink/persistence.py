@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 import structlog
 
+from watchline.consumers.backoff import backoff
 from watchline.consumers.sink.classification import Decision, classify, sqlstate_of
 from watchline.consumers.sink.offsets import FenceLost
 from watchline.schemas.errors import Misconfigured
@@ -44,7 +45,7 @@ class Persistence:
 
         Raises Misconfigured for what only an operator can mend, FenceLost as it is, and Stopped when told to stop.
         """
-        began, attempt = time.monotonic(), 0
+        began, attempt = time.monotonic(), 1
         while True:
             try:
                 return await action()
@@ -54,7 +55,8 @@ class Persistence:
                 if classify(error) is not Decision.RETRY:
                     raise hopeless(error) from error
                 await self.target.reset()
-                pause = backoff(attempt, limit=self.retry_max_seconds, chance=random.random())  # noqa: S311 - jitter
+                chance = random.random()  # noqa: S311 - no secret
+                pause = backoff(attempt, chance, first=FIRST_RETRY_SECONDS, longest=self.retry_max_seconds)
                 self._report(error, attempt, pause, time.monotonic() - began)
             await self._wait(pause)
             attempt += 1
@@ -64,7 +66,7 @@ class Persistence:
             "store.retrying",
             error=type(error).__name__,
             sqlstate=sqlstate_of(error),
-            attempt=attempt + 1,
+            attempt=attempt,
             pause=round(pause, 3),
             waited=round(waited, 1),
             healthy=waited < UNHEALTHY_SECONDS,
@@ -76,12 +78,6 @@ class Persistence:
         except TimeoutError:
             return
         raise Stopped
-
-
-def backoff(attempt: int, *, limit: float, chance: float) -> float:
-    """Seconds before try `attempt + 1`: doubled each time up to `limit`, up to half taken off by `chance`."""
-    full = min(limit, FIRST_RETRY_SECONDS * 2.0 ** min(attempt, 30))
-    return full * (0.5 + chance / 2)
 
 
 def hopeless(error: Exception) -> Exception:
