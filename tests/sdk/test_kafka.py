@@ -108,6 +108,24 @@ async def test_the_newest_of_many_watermarks_is_read(broker: Broker, topics: Top
             assert await run.read_watermark() == "page 499"
 
 
+async def test_datasets_have_keys_of_their_own_beside_their_pipeline(
+    broker: Broker, topics: Topics, tmp_path: Path
+) -> None:
+    with connected(broker, topics, tmp_path) as client:
+        for name in ("orders", "stock", "sales"):
+            with client.pipeline(Pipeline(name=name)).run() as run:
+                run.advance("own")
+                run.advance("of the lake", dataset="lake")
+
+        found = [client.read_watermark("orders"), client.read_watermark("orders", "lake")]
+
+    marks = await read_all(broker, topics.watermarks)
+    assert found == ["own", "of the lake"]
+    assert {key for _, key, _ in marks} >= {"orders", "orders\0lake"}
+    for name in ("orders", "stock", "sales"):
+        assert len({partition for partition, key, _ in marks if key.split("\0")[0] == name}) == 1
+
+
 async def test_what_a_job_left_without_kafka_the_next_one_sends_with_the_same_ids(
     broker: Broker, topics: Topics, run_job: RunJob, outbox_dir: Path
 ) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from base64 import b64decode
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import pytest
 from faust.types.tuples import TP, ConsumerMessage, Message
 
 from folds.log import KEY, NOON, ended, started
-from watchline.schemas import PipelineDeclared, RunEnded, RunStarted, encode
-from watchline.streams.intake import Homes, Intake, sort_out
+from watchline.schemas import PipelineDeclared, RunEnded, RunStarted, WatermarkAdvanced, encode
+from watchline.streams.intake import Homes, Intake, Misplaced, sort_out
 from watchline.streams.pulses import PartitionClock, decode_pulse, encode_pulse
 
 HOMES = Homes(4)
@@ -44,13 +45,13 @@ def test_a_record_under_another_key_is_sent_home_with_its_headers(key: bytes | N
     intake = sort(message(encode(started("a")), key, headers=headers))
 
     assert intake.taken[HOME] == []
-    assert intake.misplaced == [(KEY, encode(started("a")), headers)]
+    assert intake.misplaced == [Misplaced(HOME, KEY, encode(started("a")), headers)]
 
 
 def test_a_record_in_a_foreign_partition_is_sent_home() -> None:
     intake = sort(message(encode(started("a")), partition=(HOME + 1) % 4))
 
-    assert [key for key, _, _ in intake.misplaced] == [KEY]
+    assert [(record.partition, record.key) for record in intake.misplaced] == [(HOME, KEY)]
 
 
 def test_a_dead_letter_keeps_bytes_key_headers_and_place() -> None:
@@ -123,3 +124,18 @@ def test_a_clock_judges_only_when_pulses_are_regular() -> None:
     assert regular == [False, False, True, True]
     assert gap is False
     assert clock.advance(second, interval=5, settle=30) is False
+
+
+@pytest.mark.parametrize(("dataset", "key"), [(None, KEY), ("lake", KEY + b"\0lake")])
+def test_the_watermark_of_a_dataset_has_a_key_of_its_own_in_the_partition_of_its_pipeline(
+    dataset: str | None, key: bytes
+) -> None:
+    event = WatermarkAdvanced(
+        event_id=uuid4(), occurred_at=NOON, pipeline="orders_daily", watermark="1", dataset=dataset
+    )
+    records = [message(encode(event), KEY), message(encode(event), KEY + b"\0lake")]
+
+    intake = sort_out(records, homes=HOMES, expects=(WatermarkAdvanced,), now=NOON, epoch=0)
+
+    assert [taken.key for taken in intake.taken[HOME]] == [KEY]
+    assert [(record.partition, record.key) for record in intake.misplaced] == [(HOME, key)]

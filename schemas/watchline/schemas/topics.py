@@ -94,4 +94,20 @@ class Topics:
         )
 
 
+KEY_SEPARATOR = b"\0"  # no name holds one
+
+
+def watermark_key(pipeline: str, dataset: str | None) -> bytes:
+    """The key of a watermark: its pipeline, and its dataset if it has one, so that compaction keeps one of each.
+
+    It travels in the partition of its pipeline all the same (`home_of`).
+    """
+    return pipeline.encode() + (KEY_SEPARATOR + dataset.encode() if dataset else b"")
+
+
+def home_of(key: bytes) -> bytes:
+    """The part of a key that chooses the partition: the pipeline."""
+    return key.partition(KEY_SEPARATOR)[0]
+
+
 TABLES = ("declarations", "runs", "watermarks")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from watchline.schemas.topics import watermark_key
 from watchline.sdk.declaration import Pipeline
 from watchline.sdk.events import complete_event, make_event, pack
 from watchline.sdk.harmless import harmless
@@ -117,7 +118,7 @@ class Watchline:
         if self.settings.disabled:
             return None
         seconds = self.settings.watermark_seconds
-        values = self.outlet.read_values(self.settings.topics.watermarks, pipeline.encode(), seconds)
+        values = self.outlet.read_values(self.settings.topics.watermarks, watermark_key(pipeline, dataset), seconds)
         return fold_watermarks(values, pipeline=pipeline, dataset=dataset, now=datetime.now(UTC))
 
     def is_new(self, key: object) -> bool:

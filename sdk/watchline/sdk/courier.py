@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from watchline.schemas.errors import WatermarkUnavailable
+from watchline.schemas.failpoints import failpoint
 from watchline.sdk.buffer import Buffer
 from watchline.sdk.harmless import warn_once
 from watchline.sdk.life import LAST_SECONDS, Carrier, Life
@@ -55,6 +56,7 @@ class Courier:
     def emit(self, message: Message) -> None:
         """Take a message; never blocks and never raises for lack of room."""
         self._buffer.put(message)
+        failpoint("S1")  # queued: lost with the process
         if self._exiting:
             self._buffer.spool(self._outbox.store)
             return
@@ -163,6 +165,7 @@ class Courier:
         while not life.stopping:
             life.listen()
             if batch := self._buffer.take(BATCH):
+                failpoint("S2")  # pending until it is acknowledged
                 await self._send(carrier, batch)
                 await life.rest()
             elif not await self._resend_one(carrier):
@@ -173,6 +176,7 @@ class Courier:
         acknowledged: list[Message] = []
 
         def account() -> None:
+            failpoint("S4")  # in the log, and perhaps sent again under the same ids
             self._buffer.acknowledge(acknowledged)
             acknowledged.clear()
 

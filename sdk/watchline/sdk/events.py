@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from watchline.schemas.topics import MAX_RECORD_BYTES, Topics
+from watchline.schemas.topics import MAX_RECORD_BYTES, Topics, watermark_key
 from watchline.sdk.cleaning import clean_text, write_time
 from watchline.sdk.harmless import warn_once
 from watchline.sdk.identity import make_id
@@ -63,7 +63,13 @@ def pack(event: Mapping[str, Any], topics: Topics) -> Message:
     if len(value) > MAX_RECORD_BYTES:
         raise ValueError(f"an event of {len(value)} bytes; at most {MAX_RECORD_BYTES}")
     event_type = str(event["event_type"])
-    return Message(topic_of(event_type, topics), str(event["pipeline"]).encode(), value, rank_of(event_type))
+    return Message(topic_of(event_type, topics), key_of(event), value, rank_of(event_type))
+
+
+def key_of(event: Mapping[str, Any]) -> bytes:
+    """The pipeline; for the watermark of a dataset that too."""
+    dataset = event.get("dataset") if event["event_type"] == "watermark.advanced" else None
+    return watermark_key(str(event["pipeline"]), str(dataset) if dataset else None)
 
 
 def write_json(event: Mapping[str, Any]) -> bytes:

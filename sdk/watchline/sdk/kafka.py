@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from watchline.schemas.failpoints import failpoint
+from watchline.schemas.topics import home_of
 from watchline.sdk.message import Message, Rejected, Settle
 from watchline.sdk.process import importing
 from watchline.sdk.settings import Settings
@@ -42,6 +44,7 @@ class KafkaCarrier:
             client_id="watchline-sdk",
             acks="all",
             enable_idempotence=self._settings.idempotence,
+            partitioner=by_pipeline,
             request_timeout_ms=REQUEST_MS,
         )
         await self._producer.start()
@@ -80,6 +83,7 @@ class KafkaCarrier:
                 outcome = judge(error)
                 settle(message, outcome)
                 failed = None if isinstance(outcome, Rejected) else outcome
+        failpoint("S3")  # the log may hold any part of it
         for message, acknowledgement in sent:
             settle(message, await wait_outcome(acknowledgement))
 
@@ -103,11 +107,16 @@ class KafkaCarrier:
             await consumer.stop()
 
     async def _partition_of(self, topic: str, key: bytes) -> int:
-        from aiokafka.partitioner import DefaultPartitioner  # noqa: PLC0415 - as above
-
         assert self._producer is not None, "open first"
         partitions = sorted(await self._producer.partitions_for(topic))
-        return int(DefaultPartitioner()(key, partitions, partitions))
+        return by_pipeline(key, partitions, partitions)
+
+
+def by_pipeline(key: bytes, every: Sequence[int], available: Sequence[int]) -> int:
+    """The partition of a key's pipeline, as Kafka's default partitioner chooses it."""
+    from aiokafka.partitioner import DefaultPartitioner  # noqa: PLC0415 - as above
+
+    return int(DefaultPartitioner()(home_of(key), every, available))
 
 
 async def read_key(consumer: AIOKafkaConsumer, topic: str, key: bytes, partition: int) -> list[bytes]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, Protocol
 
+from watchline.schemas.failpoints import failpoint
 from watchline.sdk.harmless import harmless
 from watchline.sdk.outlet import Outlet
 
@@ -63,6 +64,8 @@ class Process:
                 close(max(0.0, deadline - time.monotonic()))
 
     def _exit(self) -> None:
+        with harmless("a failpoint at exit"):
+            failpoint("S5")  # what is pending is sent or put on disk
         self.finish()
         if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
             keep_interrupt()

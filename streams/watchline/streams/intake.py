@@ -10,14 +10,24 @@ from datetime import datetime
 from aiokafka.partitioner import murmur2
 from faust.types.tuples import Message
 
-from watchline.schemas import BadEvent, Event, check_key, decode, encode
+from watchline.schemas import BadEvent, Event, WatermarkAdvanced, check_key, decode, encode
 from watchline.schemas.records import DeadLetter
+from watchline.schemas.topics import watermark_key
 from watchline.streams.pulses import decode_pulse
 
 MAX_WRITTEN_BYTES = 400 * 1024  # a broker takes 1 MB unless told otherwise
 MODEST_BYTES = 32 * 1024  # below this no event grows beyond the limit
 Headers = list[tuple[str, bytes]]  # aiokafka takes nothing but a list
-Misplaced = tuple[bytes, bytes, Headers]
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A record that was read under another key or in another partition than its own."""
+
+    partition: int
+    key: bytes
+    value: bytes
+    headers: Headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +92,12 @@ def sort_out(
         except BadEvent as bad:
             intake.dead.append(dead_letter_of(message, bad, failed_at=now, epoch=epoch))
             continue
-        key, partition = homes.of(event.pipeline)
+        pipeline, partition = homes.of(event.pipeline)
+        key = watermark_key(event.pipeline, event.dataset) if isinstance(event, WatermarkAdvanced) else pipeline
         if message.key == key and message.partition == partition:
-            taken.append(Taken(message.offset, key, event))
+            taken.append(Taken(message.offset, pipeline, event))
         else:
-            intake.misplaced.append((key, message.value or b"", headers_of(message)))
+            intake.misplaced.append(Misplaced(partition, key, message.value or b"", headers_of(message)))
     return intake
 
 

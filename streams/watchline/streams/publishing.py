@@ -13,6 +13,7 @@ from watchline.schemas.failpoints import failpoint
 from watchline.schemas.records import DeadLetter, RunRecord, SinkRecord
 from watchline.schemas.topics import Topics
 from watchline.streams.effects import Effects
+from watchline.streams.intake import Misplaced
 from watchline.streams.transport import RawRecord, StreamsApp, hand_over, send_all
 
 
@@ -43,10 +44,12 @@ async def publish_dead_letters(app: StreamsApp, topics: Topics, letters: Sequenc
         failpoint("D3")  # it is there, and may come twice: the sink keeps one
 
 
-async def send_home(app: StreamsApp, topic: str, misplaced: Sequence[RawRecord]) -> None:
+async def send_home(app: StreamsApp, topic: str, misplaced: Sequence[Misplaced]) -> None:
     """Send events under their own key; merging makes it harmless that a crash may do so twice."""
-    if misplaced:
-        await send_all(app, topic, misplaced, None)
+    homes: dict[int, list[RawRecord]] = {}
+    for record in misplaced:
+        homes.setdefault(record.partition, []).append((record.key, record.value, record.headers))
+    await asyncio.gather(*(send_all(app, topic, records, partition) for partition, records in homes.items()))
 
 
 def _raw(records: Iterable[SinkRecord]) -> list[RawRecord]:

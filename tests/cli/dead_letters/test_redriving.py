@@ -166,7 +166,12 @@ async def test_nothing_replaces_a_better_record_of_its_key_on_a_compacted_topic(
         of_bytes(2, value=advanced("stock", hours=-24), source_topic=topics.watermarks),
         of_bytes(3, value=advanced("orders", hours=-31), source_topic=topics.watermarks),
         of_bytes(4, value=advanced("orders", hours=-29), source_topic=topics.watermarks),
-        of_bytes(5, value=advanced("orders", hours=-31, dataset="daily"), source_topic=topics.watermarks),
+        of_bytes(
+            5,
+            value=advanced("orders", hours=-31, dataset="daily"),
+            key=b"orders\0daily",
+            source_topic=topics.watermarks,
+        ),
     )
 
     result = await at("redrive", "--all", "--yes")

@@ -9,7 +9,7 @@ import asyncpg
 
 from watchline.cli.dead_letters.letters import Letter
 from watchline.schemas import BadEvent, Event, PipelineDeclared, WatermarkAdvanced, decode
-from watchline.schemas.topics import Topics
+from watchline.schemas.topics import Topics, watermark_key
 
 DECLARED = "select declared_at from public.pipelines where pipeline = $1"
 ADVANCED = "select occurred_at from public.watermarks where pipeline = $1 and dataset = $2"
@@ -34,7 +34,8 @@ async def why_not_last(
         event = decode(letter.value, now=now)
     except BadEvent as bad:
         return f"is still bad ({bad.reason}) and would replace what {letter.source_topic} keeps of its key"
-    if letter.key != event.pipeline.encode():
+    dataset = event.dataset if isinstance(event, WatermarkAdvanced) else None
+    if letter.key != watermark_key(event.pipeline, dataset):
         return f"has a key other than its pipeline and would replace what {letter.source_topic} keeps of that key"
     newest = await newest_of(connection, event)
     if newest is not None and newest > event.occurred_at:
