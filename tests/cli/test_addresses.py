@@ -102,7 +102,18 @@ def test_kafka_settings_that_contradict_each_other_are_a_matter_of_settings(
     assert len(shown.splitlines()) == 2
 
 
-@pytest.mark.parametrize("dsn", ["", "watchline", "mysql://u:s3cret@h/x", "postgresql://u:s3cret@127.0.0.1:99999/x"])
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "",
+        "watchline",
+        "mysql://u:s3cret@h/x",
+        "postgresql://u:s3cret@127.0.0.1:99999/x",
+        "postgresql://u:s3cret/1@h/x",
+        "postgresql://u:s3cret#1@h/x",
+        "postgresql://u:1?s3cret@h/x",
+    ],
+)
 def test_a_dsn_that_is_none_is_a_matter_of_settings(
     dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,3 +1,5 @@
+import asyncio
+
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
@@ -18,6 +20,25 @@ async def test_the_end_counts_every_record_of_the_last_batch(broker: Broker, top
 
     assert ends[TopicPartition(topics.runs, 2)] == 25
     assert sum(ends.values()) == 25
+
+
+async def test_the_end_is_found_while_jobs_go_on_sending(broker: Broker, topics: Topics) -> None:
+    kafka = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
+
+    async def send_for_ever() -> None:
+        while True:
+            await producer.send_and_wait(topics.runs, b"x", partition=2)
+
+    async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        sending = asyncio.create_task(send_for_ever())
+        try:
+            async with asyncio.timeout(30):
+                ends = await end_offsets(kafka, [topics.runs])
+        finally:
+            sending.cancel()
+            await asyncio.wait({sending})
+
+    assert ends[TopicPartition(topics.runs, 2)] > 0
 
 
 async def test_the_lag_is_what_a_group_has_not_committed(broker: Broker, topics: Topics) -> None:

@@ -12,7 +12,7 @@ from watchline.schemas.errors import Misconfigured
 
 @pytest.mark.parametrize("password", ["canary#1", "canary/1", "x?canary", "canary[1"])
 async def test_a_password_that_breaks_the_url_is_not_shown(password: str) -> None:
-    with pytest.raises(Misconfigured, match="can't be read") as caught:
+    with pytest.raises(Misconfigured, match="can't be used") as caught:
         await connect(f"postgresql://watchline:{password}@127.0.0.1:1/watchline", application="test")
 
     assert "canary" not in "".join(traceback.format_exception(caught.value))

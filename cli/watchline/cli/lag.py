@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from watchline.cli.reach import kafka_admin
 from watchline.schemas.connection import KafkaConnection
 
 IDLE_MS = 300
+LAST_SECONDS = 3.0
 STORED = """
     select topic, partition, coalesce(next_offset, 0) as next_offset from public.sink_offsets where log_epoch = $1
 """
@@ -20,7 +22,8 @@ STORED = """
 async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[TopicPartition, int]:
     """The offset after the last record of every partition of `topics`, those of missing topics left out.
 
-    The embedded broker reports an end before the last records, so what follows is read until nothing comes.
+    The embedded broker reports an end before the last records, so what follows is read until nothing comes; for
+    seconds at most, since jobs may go on sending.
     """
     consumer = AIOKafkaConsumer(group_id=None, fetch_max_wait_ms=20, **kafka.client_arguments())
     await consumer.start()
@@ -31,8 +34,9 @@ async def end_offsets(kafka: KafkaConnection, topics: Iterable[str]) -> dict[Top
         consumer.assign(places)
         for place, offset in (await consumer.end_offsets(places)).items():
             consumer.seek(place, offset)
-        while await consumer.getmany(timeout_ms=IDLE_MS):
-            pass
+        deadline = time.monotonic() + LAST_SECONDS
+        while await consumer.getmany(timeout_ms=IDLE_MS) and time.monotonic() < deadline:
+            continue
         return {place: await consumer.position(place) for place in places}
     finally:
         await consumer.stop()

@@ -17,6 +17,7 @@ from aiokafka.errors import (
     UnsupportedSaslMechanismError,
 )
 
+from watchline.consumers.database import UNREADABLE, unreadable_dsn
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 
@@ -76,11 +77,13 @@ async def postgres(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
             f"Postgres at {describe_dsn(dsn)} refuses the login: {error}",
             hint="check user, password and database in WATCHLINE_POSTGRES_DSN",
         ) from error
-    except (asyncpg.InterfaceError, ValueError, OverflowError) as error:
+    except asyncpg.InterfaceError as error:
         raise Misconfigured(
             f"WATCHLINE_POSTGRES_DSN can't be used: {error}",
             hint="write it as postgresql://user:password@host:5432/database",
         ) from error
+    except UNREADABLE:
+        raise unreadable_dsn() from None
     except (asyncpg.PostgresError, OSError, TimeoutError) as error:
         raise Unavailable(
             f"Postgres does not answer at {describe_dsn(dsn)}: {str(error) or type(error).__name__}",

@@ -15,6 +15,7 @@ WRONG = (
     asyncpg.InsufficientPrivilegeError,
     asyncpg.exceptions.ClientConfigurationError,
 )
+UNREADABLE = (ValueError, OverflowError)  # the latter for a port beyond 65535
 AWAY = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
@@ -32,14 +33,21 @@ async def connect(dsn: str, *, application: str, **settings: Any) -> asyncpg.Con
         )
     except WRONG as error:
         raise Misconfigured(f"Postgres refuses the connection: {error}", hint="check WATCHLINE_POSTGRES_DSN") from error
-    except ValueError:  # its text holds a piece of the URL: of the password, when that has a "/" or "#" in it
-        raise Misconfigured(
-            "the URL of Postgres can't be read",
-            hint="write WATCHLINE_POSTGRES_DSN as postgresql://user:password@host:5432/database, with %23 for # and "
-            "so on in the password",
-        ) from None
+    except UNREADABLE:
+        raise unreadable_dsn() from None
     except AWAY as error:
         raise Unavailable(
             f"Postgres does not answer: {error or type(error).__name__}",
             hint="is it running at the address in WATCHLINE_POSTGRES_DSN?",
         ) from error
+
+
+def unreadable_dsn() -> Misconfigured:
+    """What to say of a URL that can't be read, without the error's own text.
+
+    That holds a piece of the URL: of the password, when there is a "/", "?" or "#" in it.
+    """
+    return Misconfigured(
+        "WATCHLINE_POSTGRES_DSN can't be used: it is no URL",
+        hint="write it as postgresql://user:password@host:5432/database, with %23 for # and so on in the password",
+    )

@@ -25,7 +25,6 @@ from watchline.streams.topics import create_topics
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 8.0
-LOG_TAIL_LINES = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Stack:
         """Raise Unavailable, naming the part and showing the end of its log, when one has died."""
         for title, child in self._children.items():
             if child.exit_code is not None:
-                raise Unavailable(f"the {title} ended with code {child.exit_code}", hint=tail(child.log))
+                raise Unavailable(f"the {title} ended with code {child.exit_code}", hint=child.log_tail())
 
     async def _prepare(self) -> None:
         await check_kafka(self.servers.kafka)
@@ -133,9 +132,3 @@ class Stack:
 
     def _ready_file(self, service: Service) -> Path:
         return self.directory / f"{service.command}.ready"
-
-
-def tail(log: Path) -> str:
-    """The last lines of a log, with its path."""
-    lines = log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
-    return "\n".join([f"the end of {log}:", *lines])

@@ -88,9 +88,9 @@ class Child:
         deadline = time.monotonic() + seconds
         while not answers():
             if self.exit_code is not None:
-                raise Unavailable(f"{self.name} ended with code {self.exit_code}", hint=self._log_tail())
+                raise Unavailable(f"{self.name} ended with code {self.exit_code}", hint=self.log_tail())
             if time.monotonic() > deadline:
-                raise Unavailable(f"{self.name} did not answer within {seconds:g} s", hint=self._log_tail())
+                raise Unavailable(f"{self.name} did not answer within {seconds:g} s", hint=self.log_tail())
             time.sleep(POLL_SECONDS)
 
     def stop(self, *, seconds: float = 10.0) -> None:
@@ -107,6 +107,7 @@ class Child:
         self._process.kill()
         self._process.wait()
 
-    def _log_tail(self) -> str:
+    def log_tail(self) -> str:
+        """The last lines of its log, with the path."""
         lines = self.log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
         return "\n".join([f"the end of {self.log}:", *lines])
