@@ -188,11 +188,12 @@ def test_a_run_that_succeeded_moves_it_after_its_end(recorded: tuple[TrackedPipe
         run.advance("2026-11-30", kind="timestamp")
 
     types = [event["event_type"] for event in recorder.raw][-3:]
-    lines, own = advances(recorder)
+    advanced = {event.dataset: event for event in advances(recorder)}
+    own, lines = advanced[None], advanced["lines"]
     assert types == ["run.ended", "watermark.advanced", "watermark.advanced"]
     assert ends(recorder)[0].next_watermark == "2026-11-30"
-    assert (lines.dataset, lines.watermark, lines.kind) == ("lines", "5", "integer")
-    assert (own.dataset, own.watermark, own.kind, own.run_id) == (None, "2026-11-30", "timestamp", run.id)
+    assert (lines.watermark, lines.kind) == ("5", "integer")
+    assert (own.watermark, own.kind, own.run_id) == ("2026-11-30", "timestamp", run.id)
 
 
 @pytest.mark.parametrize(

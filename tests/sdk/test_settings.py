@@ -45,6 +45,16 @@ def test_a_wrong_variable_is_ignored_with_a_warning(name: str, caplog: pytest.Lo
     assert f"WATCHLINE_{name}" in caplog.text
 
 
+@pytest.mark.parametrize("name", ["BUFFER_EVENTS", "BUFFER_BYTES"])
+def test_a_buffer_without_room_is_ignored_with_a_warning(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert read_settings({}, {f"WATCHLINE_{name}": "0"}) == read_settings({}, {})
+    assert f"WATCHLINE_{name}" in caplog.text
+
+
+def test_an_outbox_without_room_keeps_nothing_on_disk() -> None:
+    assert read_settings({}, {"WATCHLINE_OUTBOX_MAX_BYTES": "0"}).outbox_max_bytes == 0
+
+
 def test_the_outbox_lies_where_caches_lie() -> None:
     assert read_settings({}, {}).outbox_dir == Path("~/.cache/watchline/outbox")
     assert read_settings({}, {"XDG_CACHE_HOME": "/c"}).outbox_dir == Path("/c/watchline/outbox")

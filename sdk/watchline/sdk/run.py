@@ -248,7 +248,6 @@ class Run:
         }
 
     def _send_advances(self) -> None:
-        """Datasets first: compaction keeps only the last record of a pipeline, which should be its own watermark."""
-        for dataset, (watermark, kind) in sorted(self._advances.items(), key=lambda entry: entry[0] is None):
+        for dataset, (watermark, kind) in self._advances.items():
             fields = {"watermark": watermark, "kind": kind, "run_id": str(self.id), "dataset": dataset}
             self.pipeline.emit("watermark.advanced", fields)

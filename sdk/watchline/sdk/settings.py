@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -93,9 +94,9 @@ def _readers(environment: Mapping[str, str]) -> list[tuple[str, str, Callable[[s
         ("transport", "WATCHLINE_TRANSPORT", read_carrier),
         ("disabled", "WATCHLINE_DISABLED", read_switch),
         ("outbox_dir", "WATCHLINE_OUTBOX_DIR", Path),
-        ("outbox_max_bytes", "WATCHLINE_OUTBOX_MAX_BYTES", int),
-        ("buffer_events", "WATCHLINE_BUFFER_EVENTS", int),
-        ("buffer_bytes", "WATCHLINE_BUFFER_BYTES", int),
+        ("outbox_max_bytes", "WATCHLINE_OUTBOX_MAX_BYTES", partial(read_size, least=0)),
+        ("buffer_events", "WATCHLINE_BUFFER_EVENTS", read_size),
+        ("buffer_bytes", "WATCHLINE_BUFFER_BYTES", read_size),
         ("flush_seconds", "WATCHLINE_FLUSH_SECONDS", read_seconds),
         ("watermark_seconds", "WATCHLINE_WATERMARK_SECONDS", read_seconds),
         ("heartbeat_seconds", "WATCHLINE_HEARTBEAT_SECONDS", read_seconds),
@@ -133,6 +134,14 @@ def read_switch(text: str) -> bool:
     if word in {"0", "false", "no", "off"}:
         return False
     raise ValueError(f"{text!r} is neither 1 nor 0")
+
+
+def read_size(text: str, *, least: int = 1) -> int:
+    """A whole number of `least` or more: a buffer without room would drop every event."""
+    size = int(text)
+    if size < least:
+        raise ValueError(f"{text!r} is below {least}")
+    return size
 
 
 def read_seconds(text: str) -> float:
