@@ -5,6 +5,8 @@ import pytest
 import yaml
 
 from brokers.apache import REPOSITORY
+from watchline.cli.commands import ENTRIES
+from watchline.schemas.topics import PARTITIONS
 
 TEXT = (REPOSITORY / "docker-compose.yml").read_text()
 SERVICES = {"kafka", "postgres", "migrate", "topics", "streams", "sink", "notifier"}
@@ -34,6 +36,29 @@ def test_nothing_starts_before_what_it_needs(services: dict[str, dict[str, Any]]
     assert set(services["sink"]["depends_on"]) == {"kafka", "postgres", "topics", "migrate"}
     assert "migrate" in services["notifier"]["depends_on"]
     assert "topics" in services["streams"]["depends_on"]
+
+
+def test_a_new_log_and_its_partitions_are_told_to_all_that_read_it(services: dict[str, dict[str, Any]]) -> None:
+    told = [services[name]["environment"] for name in ("topics", "streams", "sink")]
+
+    assert [one["WATCHLINE_LOG_EPOCH"] for one in told] == ["${WATCHLINE_LOG_EPOCH:-0}"] * 3
+    assert [one["WATCHLINE_PARTITIONS"] for one in told] == [f"${{WATCHLINE_PARTITIONS:-{PARTITIONS}}}"] * 3
+
+
+def test_every_service_is_healthy_once_it_has_touched_its_ready_file(services: dict[str, dict[str, Any]]) -> None:
+    for name in ("streams", "sink", "notifier"):
+        path = services[name]["environment"]["WATCHLINE_READY_FILE"]
+
+        assert services[name]["healthcheck"]["test"] == ["CMD", "test", "-f", path]
+        assert services[name]["read_only"]
+        assert path.startswith(services[name]["tmpfs"][0])
+
+
+def test_every_command_is_one_of_the_program(services: dict[str, dict[str, Any]]) -> None:
+    commands = {name: service["command"][0] for name, service in services.items() if "command" in service}
+
+    assert set(commands) == SERVICES - {"kafka", "postgres"}
+    assert set(commands.values()) <= set(ENTRIES)
 
 
 def test_no_password_stands_in_it() -> None:
