@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import psutil  # type: ignore[import-untyped]
+import psutil  # type: ignore[import-untyped]  # ships no types
 
 GONE_SECONDS = 30.0
 

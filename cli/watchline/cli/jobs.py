@@ -66,7 +66,7 @@ def exec_command(
       and the others of docs/sdk.md
     """
     from watchline.sdk import Pipeline, Watchline  # noqa: PLC0415 - `--help` can do without
-    from watchline.sdk.shell import run_command  # noqa: PLC0415
+    from watchline.sdk.shell import run_command  # noqa: PLC0415 - as above
 
     pipeline = Pipeline(
         name=name,
@@ -167,9 +167,9 @@ def read_json(text: str) -> Any:
 def send_event(event: dict[str, Any], *, seconds: float) -> None:
     """Check an event, send it, and print the id by which it is found again; an error says what is wrong with which."""
     from watchline.schemas import decode  # noqa: PLC0415 - `--help` can do without
-    from watchline.sdk.client import read_environment  # noqa: PLC0415
-    from watchline.sdk.events import complete_event, pack  # noqa: PLC0415
-    from watchline.sdk.identity import make_id  # noqa: PLC0415
+    from watchline.sdk.client import read_environment  # noqa: PLC0415 - as above
+    from watchline.sdk.events import complete_event, pack  # noqa: PLC0415 - as above
+    from watchline.sdk.identity import make_id  # noqa: PLC0415 - as above
 
     settings = read_environment()
     try:

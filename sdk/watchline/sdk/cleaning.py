@@ -64,7 +64,7 @@ def clean_count(name: str, value: object) -> int | None:
 def clean_number(name: str, value: object) -> float | int | None:
     """A finite number, else None with a warning."""
     try:
-        number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
+        number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]  # it raises for what is none
         if math.isfinite(number):
             return number
     except Exception as error:  # noqa: BLE001 - a number of the job's own making may raise anything

@@ -166,8 +166,8 @@ def open_outlet(settings: Settings) -> Outlet:
 def open_courier(settings: Settings) -> Outlet:
     """The way to Kafka; it alone needs asyncio."""
     from watchline.sdk.courier import Courier  # noqa: PLC0415 - 40 ms that a dry run can do without
-    from watchline.sdk.kafka import KafkaCarrier  # noqa: PLC0415
-    from watchline.sdk.outbox import Outbox  # noqa: PLC0415
+    from watchline.sdk.kafka import KafkaCarrier  # noqa: PLC0415 - as above
+    from watchline.sdk.outbox import Outbox  # noqa: PLC0415 - as above
 
     outbox = Outbox(settings.outbox_folder, max_bytes=settings.outbox_max_bytes)
     return Courier(

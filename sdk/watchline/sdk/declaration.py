@@ -221,7 +221,7 @@ def _schedule(value: Schedule | str | None) -> dict[str, Any] | None:
 
 
 def _mute(value: Mute | str) -> dict[str, Any] | None:
-    mute = _fields(Mute(value) if isinstance(value, str) else value)  # type: ignore[arg-type]
+    mute = _fields(Mute(value) if isinstance(value, str) else value)  # type: ignore[arg-type]  # any text is judged below
     if _choice("mute", mute.get("check"), CHECKS) is None:
         return None
     until = None if mute.get("until") is None else clean_time("mute until", mute["until"])

@@ -80,7 +80,7 @@ def write_json(event: Mapping[str, Any]) -> bytes:
 @cache
 def describe_producer(pid: int) -> tuple[tuple[str, Any], ...]:
     """This program; by process id, so that a fork describes itself."""
-    name = clean_text(os.path.basename(sys.argv[0] if sys.argv else "") or "python", 200)  # noqa: PTH119
+    name = clean_text(os.path.basename(sys.argv[0] if sys.argv else "") or "python", 200)  # noqa: PTH119 - any text
     return ("name", name), ("version", f"watchline {VERSION}"), ("host", host_name()), ("pid", pid)
 
 

@@ -18,7 +18,7 @@ from watchline.sdk.message import Message, Rank
 try:
     import fcntl
 except ImportError:  # Windows: two processes may send the same segment twice, which changes nothing
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module, or nothing
 
 SEGMENT_BYTES = 1024 * 1024
 ABANDONED_SECONDS = 3600.0

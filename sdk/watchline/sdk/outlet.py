@@ -83,7 +83,7 @@ class Nowhere:
     def unwatch(self, run: Beating) -> None:
         """No heartbeats."""
 
-    def read_values(self, topic: str, key: bytes, seconds: float) -> list[bytes]:  # noqa: ARG002
+    def read_values(self, topic: str, key: bytes, seconds: float) -> list[bytes]:  # noqa: ARG002 - the Protocol's
         """There is no log to read."""
         raise WatermarkUnavailable("a dry run reads no watermark", hint="give the run one: pipeline.run(watermark=…)")
 

@@ -122,7 +122,7 @@ def read_carrier(text: str) -> Carrier:
     """`kafka` or `console`."""
     for carrier in get_args(Carrier):
         if text.strip().lower() == carrier:
-            return carrier  # type: ignore[no-any-return]
+            return carrier  # type: ignore[no-any-return]  # get_args has no types
     raise ValueError(f"{text!r} is neither kafka nor console")
 
 

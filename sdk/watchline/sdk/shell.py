@@ -25,7 +25,7 @@ def run_command(command: Sequence[str], run: Run) -> int:
     with Forwarding() as forwarding:
         run.begin()
         try:
-            child = subprocess.Popen(command, env=os.environ | {"WATCHLINE_RUN_ID": str(run.id)})  # noqa: S603
+            child = subprocess.Popen(command, env=os.environ | {"WATCHLINE_RUN_ID": str(run.id)})  # noqa: S603 - as asked
         except OSError as error:
             run.end("failed", error)
             print(f"watchline: {command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201 - what a shell says

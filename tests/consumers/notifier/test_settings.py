@@ -88,7 +88,7 @@ def test_settings_can_not_be_changed() -> None:
     settings = NotifierSettings.from_environment()
 
     with pytest.raises(ValidationError):
-        settings.group_wait_seconds = 0  # type: ignore[misc]
+        settings.group_wait_seconds = 0  # type: ignore[misc]  # the point of the test
 
 
 @pytest.mark.parametrize("name", ["GROUP_WAIT", "GROUP_INTERVAL", "REPEAT_INTERVAL", "GIVE_UP_AFTER", "LEASE", "POLL"])

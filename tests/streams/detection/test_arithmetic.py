@@ -76,9 +76,9 @@ def test_a_weekend_has_hours_of_its_own() -> None:
 @pytest.mark.parametrize("kind", ["count", "duration", "rate", "custom"])
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 1e6, 1e18])
 def test_the_scale_is_undone(kind: str, value: float) -> None:
-    y = to_scale(value, kind, "log")  # type: ignore[arg-type]
+    y = to_scale(value, kind, "log")  # type: ignore[arg-type]  # drawn
 
-    assert from_scale(y, kind, "log") == pytest.approx(value)  # type: ignore[arg-type]
+    assert from_scale(y, kind, "log") == pytest.approx(value)  # type: ignore[arg-type]  # drawn
 
 
 def test_the_log_scale_is_odd_and_a_factor_is_a_distance() -> None:

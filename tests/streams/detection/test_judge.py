@@ -74,7 +74,7 @@ def test_a_rule_may_ask_for_more_or_fewer_runs(replay: Replay) -> None:
 
 @pytest.mark.parametrize(("direction", "low", "high"), [("both", 1, 1), ("low", 1, 0), ("high", 0, 1)])
 def test_only_the_wanted_direction_flags(replay: Replay, direction: str, low: bool, high: bool) -> None:
-    rule = Rule(kind="count", direction=direction)  # type: ignore[arg-type]
+    rule = Rule(kind="count", direction=direction)  # type: ignore[arg-type]  # a parameter
     history = noisy(60)
 
     assert replay([*history, 100], rule)[-1].flagged == low
@@ -124,7 +124,7 @@ def test_the_limit_of_the_rule_decides(replay: Replay) -> None:
 @pytest.mark.parametrize("scale", ["log", "linear"])
 @pytest.mark.parametrize("change", [0.3, 0.9])
 def test_the_range_shown_is_where_flagging_begins(replay: Replay, kind: str, scale: str, change: float) -> None:
-    rule = Rule(kind=kind, scale=scale, min_relative_change=change)  # type: ignore[arg-type]
+    rule = Rule(kind=kind, scale=scale, min_relative_change=change)  # type: ignore[arg-type]  # parameters
     edges = replay([*noisy(60), 1000], rule)[-1]
     assert edges.lower is not None
     assert edges.upper is not None

@@ -123,7 +123,7 @@ class MemoryBroker:
             await asyncio.gather(*(m.on_partitions_revoked(set(m.assigned)) for m in members.values()))
             group.generation += 1
             leader: Any = next(iter(members.values())).app.assignor
-            offers = {mid: m.app.assignor.metadata(m.topics) for mid, m in members.items()}  # type: ignore[attr-defined]
+            offers = {mid: m.app.assignor.metadata(m.topics) for mid, m in members.items()}  # type: ignore[attr-defined]  # Faust's own
             shares = leader.assign(self, offers)
             await asyncio.gather(*(m.take(shares[mid], group) for mid, m in members.items()))
 

@@ -136,7 +136,7 @@ async def test_a_fetch_keeps_its_partitions_when_the_active_set_changes(
         asked.append(active_partitions)
         return {}
 
-    consumer._getmany = fetch  # type: ignore[method-assign]
+    consumer._getmany = fetch  # type: ignore[method-assign]  # in the place of Faust's own
     if isinstance(consumer, BatchDelivery):
         await consumer._fetch_and_deliver()
     else:

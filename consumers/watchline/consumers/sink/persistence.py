@@ -63,7 +63,7 @@ class Persistence:
 
     def _report(self, error: Exception, attempt: int, pause: float, waited: float) -> None:
         log.warning(
-            "store.retrying",
+            "store.retried",
             error=type(error).__name__,
             sqlstate=sqlstate_of(error),
             attempt=attempt,
