@@ -69,19 +69,10 @@ def exec_command(
     from watchline.sdk.shell import run_command  # noqa: PLC0415 - as above
 
     pipeline = Pipeline(
-        name=name,
-        type=kind,
-        owner=owner,
-        tags=tags,
-        freshness=freshness,
-        timeliness=timeliness,
-        schedule=schedule,
+        name=name, type=kind, owner=owner, tags=tags, freshness=freshness, timeliness=timeliness, schedule=schedule
     )
-    run = (
-        Watchline(handle_sigterm=False)
-        .pipeline(pipeline)
-        .run(attempt=attempt, backfill=backfill, labels=read_pairs(labels, "--label"))
-    )
+    client = Watchline(handle_sigterm=False)
+    run = client.pipeline(pipeline).run(attempt=attempt, backfill=backfill, labels=read_pairs(labels, "--label"))
     return run_command(command, run)
 
 
