@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import Any
 
+import structlog
 from faust.transport.consumer import Consumer
 from faust.types import TP, EventT
 from faust.types.transports import TPorTopicSet
@@ -15,6 +16,7 @@ from mode.utils.futures import notify
 
 from watchline.schemas.failpoints import failpoint
 
+log = structlog.get_logger()
 # A batch in hand when a rebalance begins is given this long to end at most.
 SETTLE_SECONDS = 30.0
 DOOR_SECONDS = 1.0
@@ -104,13 +106,13 @@ class SafeOffsets(Consumer):
         while self._unacked_messages and monotonic() < deadline:
             await self._wait_for_ack(timeout=1)
         if self._unacked_messages:
-            self.log.error("a batch in hand did not end in time: its events will be read again")
+            log.error("batch.given_up", seconds=self.patience(), then="its events are read again")
         try:
             async with asyncio.timeout(COMMIT_SECONDS):
                 await self.commit()  # may only wait for a periodic commit that began before the last batch ended
                 await self.commit()
         except TimeoutError:
-            self.log.error("the commit was not answered in time: finished events will be read again")
+            log.error("commit.unanswered", seconds=COMMIT_SECONDS, then="finished events are read again")
 
     async def wait_at_door(self) -> None:
         """Wait until no fetch is under way.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any, cast
 
+import structlog
 from faust.tables.manager import TableManager
 from faust.tables.recovery import Recovery
 from faust.types import TP, EventT
@@ -15,6 +16,7 @@ from mode import Service
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.transport.offsets import SafeOffsets
 
+log = structlog.get_logger()
 TAIL_CHECK_SECONDS = 1.0
 
 
@@ -96,7 +98,7 @@ class SafeRecovery(Recovery):
                 continue
             position = await self.app.consumer.position(tp)
             if position is not None and position > self.active_highwaters[tp]:
-                self.log.warning("%r ends in offsets that can't be read: taken as complete at %r", tp, offset)
+                log.warning("tail.skipped", topic=tp.topic, partition=tp.partition, offset=offset)
                 self.active_offsets[tp] = self.active_highwaters[tp]
 
 
