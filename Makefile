@@ -1,6 +1,6 @@
 # `make` prints what there is. Nothing but make and Python 3.11 or newer has to be there before.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test test-apache check format bench up down constraints clean
+.PHONY: help setup demo dev test test-apache faults check format bench up down constraints clean
 
 # The first of these that is new enough; another one: make PYTHON=/path/to/python3.
 PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13; do \
@@ -27,6 +27,9 @@ test: setup ## run the tests; ARGS="-k name" for some of them
 
 test-apache: setup ## the same on Apache Kafka; needs Java 17 and Maven
 	WATCHLINE_TEST_BROKER=apache $(BIN)/python -m pytest $(ARGS)
+
+faults: setup ## kill every part at every failpoint; more with Java and Maven
+	WATCHLINE_TEST_BROKER=$(if $(shell command -v mvn),apache,embedded) $(BIN)/python -m pytest -m "" -rs tests/faults $(ARGS)
 
 check: setup ## format, lint, types and the borders between the packages
 	$(BIN)/ruff format --check $(CODE)

@@ -42,6 +42,10 @@ SHOWN: dict[str, dict[str, str]] = {
         ".venv/bin/python -m bench.latency --help": "tests/bench/test_commands.py::"
         "test_every_part_can_be_called_by_itself",
     },
+    "docs/guarantees.md": {
+        "make faults": MAKE,
+        'make faults ARGS="-k notifier"': MAKE,
+    },
     "docs/production.md": {
         "pip install 'watchline[server]'": EXTRAS,
         "export WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=kafka-1:9092,kafka-2:9092": FIRST_START,

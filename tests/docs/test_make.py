@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ RUNS = {
     "dev": ".venv/bin/watchline dev",
     "test": ".venv/bin/python -m pytest",
     "test-apache": "WATCHLINE_TEST_BROKER=apache .venv/bin/python -m pytest",
+    "faults": f"WATCHLINE_TEST_BROKER={'apache' if shutil.which('mvn') else 'embedded'} .venv/bin/python -m pytest",
     "check": ".venv/bin/lint-imports",
     "format": ".venv/bin/ruff format",
     "bench": ".venv/bin/python -m bench",

@@ -27,6 +27,7 @@ UNITS = {"KiB": 1024, "MiB": 1024**2}
 # Read where no settings class is: by the commands themselves, by `watchline exec` for its child, by the tests.
 ELSEWHERE: dict[str, Any] = {"WATCHLINE_LOG_LEVEL": "INFO", "WATCHLINE_READY_FILE": None}
 UNLISTED = {
+    "WATCHLINE_FAILPOINT": "schemas/watchline/schemas/failpoints.py",
     "WATCHLINE_DEBUG": "cli/watchline/cli/main.py",
     "WATCHLINE_RUN_ID": "sdk/watchline/sdk/shell.py",
     "WATCHLINE_TEST_BROKER": "tests/conftest.py",

@@ -77,6 +77,25 @@ async def test_a_worker_that_dies_while_the_group_takes_its_partitions_away(
     await check_changelog(broker, topics)
 
 
+@pytest.mark.durable("the same checks as above need true offsets")
+@pytest.mark.faults
+async def test_a_worker_outlives_a_failure_at_each_step_of_a_batch(
+    tmp_path: Path, broker: Broker, topics: Topics, database: str
+) -> None:
+    story = undeclared_history()
+    ends, letters = await send(broker, topics, story)
+    steps = ("F9", "F1", "F2", "F3", "F4", "D1", "D2", "D3")
+    with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
+        running.launch("sink")
+        failures = ",".join(f"{step}:raise:{number}" for number, step in enumerate(steps, start=2))
+        await finish(running, broker, topics, database, ends, WATCHLINE_FAILPOINT=failures)
+        said = running.running[-1].log.read_text()
+
+    assert [step for step in steps if f"{step}, pass" not in said] == []
+    await check(database, story, letters)
+    await check_changelog(broker, topics)
+
+
 def own_key(event: Event) -> bytes:
     return event.pipeline.encode()
 

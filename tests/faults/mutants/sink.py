@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, cast
 
+import msgspec
+
 from watchline.consumers.sink import dead_letters, incidents, service, writer
 from watchline.consumers.sink.consuming import Claims
 from watchline.consumers.sink.offsets import advance
@@ -73,9 +75,8 @@ def naive_time() -> None:
     cast(Any, service).decode_all = decode_naively
 
 
-def without_zone(run: Any) -> Any:
-    for name in ("started_at", "ended_at"):
-        moment = getattr(run, name)
-        if moment is not None and not isinstance(moment, str):
-            object.__setattr__(run, name, moment.replace(tzinfo=None))
-    return run
+def without_zone(run: RunRow) -> RunRow:
+    """Times without a zone are taken for local ones, by asyncpg too."""
+    times = {name: getattr(run, name) for name in ("started_at", "ended_at")}
+    local = {name: at.replace(tzinfo=None).astimezone() for name, at in times.items() if at is not None}
+    return msgspec.structs.replace(run, **local)
