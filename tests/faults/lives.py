@@ -48,6 +48,15 @@ async def died(child: Child, failpoint: str) -> None:
     assert child.exit_code == -signal.SIGKILL, f"{child.name}: {child.exit_code}\n{child.log.read_text()[-3000:]}"
 
 
+async def fail(running: Services, command: str, failpoint: str) -> None:
+    """Start a service that meets an error nobody foresaw, and return when it has given up."""
+    child = running.launch(command, WATCHLINE_FAILPOINT=failpoint)
+    async with asyncio.timeout(DEATH_SECONDS):
+        while child.exit_code is None:
+            await asyncio.sleep(0.02)
+    assert child.exit_code == 1, f"{child.name}: {child.exit_code}"
+
+
 def behind(reached: Offsets, ends: Offsets) -> dict[TopicPartition, int]:
     """The partitions that are not at their end yet."""
     return {place: end - reached.get(place, 0) for place, end in ends.items() if reached.get(place, 0) < end}

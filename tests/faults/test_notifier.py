@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from faults.lives import die, points
+from faults.lives import die, fail, points
 from slack.fake import FakeSlack
 from slack.incidents import enqueue, incident
 from stack.contents import value
@@ -48,6 +48,20 @@ async def test_a_notifier_that_dies_at_its_first_second_and_a_late_pass_of(
 
     assert set(heard) == set(told)
     assert heard.total() - len(told) == REPEATED[point] * len(PASSES)
+
+
+@pytest.mark.faults
+async def test_a_notifier_stops_at_an_error_that_nobody_foresaw_and_the_next_one_goes_on(
+    tmp_path: Path, database: str
+) -> None:
+    async def harm(running: Services) -> None:
+        for number, point in enumerate(REPEATED, start=1):
+            await fail(running, "notify", f"{point}:raise:{number}")
+
+    told, heard = await play(harm, tmp_path, database)
+
+    assert set(heard) == set(told)
+    assert heard.total() - len(told) == sum(REPEATED.values())
 
 
 async def play(harm: Callable[[Services], Awaitable[None]], folder: Path, dsn: str) -> tuple[list[str], Counter[str]]:

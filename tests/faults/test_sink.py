@@ -9,7 +9,7 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from brokers.kinds import Broker
 from faults.judged import Judged
-from faults.lives import QUICK, Offsets, die, died, points
+from faults.lives import QUICK, Offsets, die, died, fail, points
 from stack.services import Services, services
 from watchline.cli.lag import committed_offsets
 from watchline.schemas import KafkaConnection
@@ -43,6 +43,21 @@ async def test_a_sink_that_dies_while_the_group_takes_its_partitions_away(
         await die(running, "sink", "P6:kill:1")
         for number in (2, 3):
             await die_of_a_companion(running, number)
+        running.start("sink")
+        await judged.stored(database)
+
+    await judged.check(database)
+
+
+@pytest.mark.durable("as above")
+@pytest.mark.faults
+async def test_a_sink_stops_at_an_error_that_nobody_foresaw_and_the_next_one_goes_on(
+    tmp_path: Path, broker: Broker, judged: Judged, database: str
+) -> None:
+    with services(tmp_path, broker.bootstrap_servers, database, judged.topics, QUICK) as running:
+        for number, point in enumerate(("P1", "P2", "P3", "P4"), start=1):
+            await fail(running, "sink", f"{point}:raise:{number}")
+        await fail(running, "sink", "P5:raise:1")
         running.start("sink")
         await judged.stored(database)
 
