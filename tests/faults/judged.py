@@ -67,7 +67,7 @@ class Judged:
 
 
 async def write_judged(bootstrap_servers: str, topics: Topics) -> Judged:
-    """Make the topics and write into them what the oracle's fold says; every tenth record comes twice."""
+    """Make the topics and write into them what the oracle says, some of it twice, and some of it once more and late."""
     await create_topics(bootstrap_servers, topics.specs(), partitions=PARTITIONS)
     expected = Expected()
     said: list[Record] = []
