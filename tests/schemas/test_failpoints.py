@@ -66,3 +66,24 @@ def test_every_point_is_explained() -> None:
     explained = re.findall(r"\b([SFPDNM]\d)\b", (failpoints.__doc__ or "").partition("at stake")[2])
 
     assert sorted(explained) == sorted(NAMES)
+
+
+def test_a_job_goes_on_when_the_variable_makes_no_sense() -> None:
+    code = "import watchline.sdk.kafka; print('job done')"
+    environment = {**os.environ, "WATCHLINE_FAILPOINT": "nonsense"}
+
+    job = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+    assert (job.returncode, job.stdout) == (0, "job done\n")
+    assert "it is ignored" in job.stderr
+
+
+def test_a_service_refuses_to_start_with_it() -> None:
+    environment = {**os.environ, "WATCHLINE_FAILPOINT": "nonsense"}
+
+    service = subprocess.run(
+        [sys.executable, "-m", "watchline.cli", "streams"], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert service.returncode == 2
+    assert "which is no failpoint" in service.stderr

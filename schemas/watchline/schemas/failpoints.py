@@ -34,6 +34,7 @@ Migrations: M1 every step is done, before COMMIT; M2 between two steps.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -42,6 +43,7 @@ from collections.abc import Callable, Mapping
 
 from watchline.schemas.errors import Misconfigured
 
+VARIABLE = "WATCHLINE_FAILPOINT"
 POINTS = {"S": 5, "F": 9, "P": 6, "D": 3, "N": 4, "M": 2}
 NAMES = frozenset(f"{letter}{number}" for letter, count in POINTS.items() for number in range(1, count + 1))
 HINT = "unset WATCHLINE_FAILPOINT; it is for tests, as POINT:kill:PASS, POINT:raise:PASS or POINT:sleep:SECONDS"
@@ -114,4 +116,13 @@ def stall(seconds: float) -> Callable[[str, int], None]:
     return act
 
 
-failpoint = read_failpoints(os.environ.get("WATCHLINE_FAILPOINT"))
+def read_or_warn(text: str | None) -> Callable[[str], None]:
+    """Like `read_failpoints`, but a job must not fail because of a variable of ours; the services refuse to start."""
+    try:
+        return read_failpoints(text)
+    except Misconfigured as wrong:
+        logging.getLogger("watchline").warning("watchline: %s; it is ignored", wrong)
+        return pass_by
+
+
+failpoint = read_or_warn(os.environ.get(VARIABLE))

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord
 
 from brokers.kinds import Broker
 from brokers.topics import delete_topics
@@ -19,6 +19,7 @@ from sinking.records import after, ended, name_id
 from sinking.services import produce, running, settings_for, until
 from stack.contents import rows
 from watchline.cli.dead_letters.redriving import redrive_letters
+from watchline.cli.reach import kafka_admin
 from watchline.schemas import PipelineDeclared, WatermarkAdvanced, encode
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.topics import Topics
@@ -42,9 +43,9 @@ def at(broker: Broker, topics: Topics, call: Commands, monkeypatch: pytest.Monke
 async def records_of(broker: Broker, topic: str, expected: int) -> list[ConsumerRecord[bytes, bytes]]:
     """What stands in the topic: at least as many as expected, and what comes right behind them."""
     found: list[ConsumerRecord[bytes, bytes]] = []
-    async with AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
-        await consumer.topics()
-        consumer.assign([TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()])
+    async with AIOKafkaConsumer(
+        topic, bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
         async with asyncio.timeout(DEADLINE_SECONDS):
             while True:
                 batches = await consumer.getmany(timeout_ms=300)
@@ -223,11 +224,20 @@ async def test_a_broker_that_is_away_leaves_the_letters_open(
     assert await store.select("status") == [("open",)]
 
 
+async def is_gone(broker: Broker, topic: str) -> None:
+    """Wait until the broker lists the topic no more: Kafka deletes in its own time."""
+    async with kafka_admin(KafkaConnection(bootstrap_servers=broker.bootstrap_servers)) as admin:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while topic in await admin.list_topics():
+                await asyncio.sleep(0.05)
+
+
 async def test_a_topic_that_is_missing_is_not_made_by_sending(
     at: Callable[..., Any], broker: Broker, topics: Topics, store: Store
 ) -> None:
     await store.put(of_bytes(source_topic=topics.runs))
     await delete_topics(broker.bootstrap_servers, [topics.runs])
+    await is_gone(broker, topics.runs)
 
     result = await at("redrive", "--all", "--yes")
 

@@ -11,11 +11,13 @@ from pathlib import Path
 from watchline.cli.logs import configure_command_logs, configure_service_logs
 from watchline.cli.reach import check_kafka, check_postgres
 from watchline.schemas.connection import KafkaConnection
+from watchline.schemas.failpoints import VARIABLE, read_failpoints
 
 
 def begin(*, kafka: KafkaConnection | None = None, dsn: str | None = None) -> None:
     """Fail within seconds, naming the address, when Kafka or Postgres does not answer; then let logs flow."""
     configure_command_logs()
+    read_failpoints(os.environ.get(VARIABLE))
     asyncio.run(_check(kafka, dsn))
     configure_service_logs()
 
