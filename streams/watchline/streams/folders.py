@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from typing import TypeVar
 
 from watchline.schemas import (
     FeedbackGiven,
@@ -22,6 +23,8 @@ from watchline.streams.runs.desk import BatchFold, Desk, Rhythm, Tables
 from watchline.streams.shell import Folded
 from watchline.streams.transport import StateTable
 from watchline.streams.watermarks import fold_watermark
+
+E = TypeVar("E", PipelineDeclared, WatermarkAdvanced)
 
 
 class RunsFolder:
@@ -77,20 +80,11 @@ class DeclarationsFolder:
         self._folded: dict[int, dict[bytes, bytes]] = {}
 
     def fold(self, intake: Intake, *, now: int) -> Folded:  # noqa: ARG002 - the time of a declaration is its own
-        rows: dict[int, dict[bytes, bytes]] = {}
-        effects = {partition: Effects() for partition in intake.taken}
-        for partition, taken in intake.taken.items():
-            held: dict[bytes, DeclarationRow] = {}
-            for record in taken:
-                if not isinstance(record.event, PipelineDeclared):
-                    continue
-                row = _row_of(self._table, held, record.key, DeclarationRow(partition))
-                if record.offset > row.offset:
-                    row.offset = record.offset
-                    fold_declaration(row, record.event, epoch=self._epoch, effects=effects[partition])
-            rows[partition] = {key: encode_row(row) for key, row in held.items()}
-        self._folded = rows
-        return rows, effects
+        def fold(row: DeclarationRow, event: PipelineDeclared, effects: Effects) -> None:
+            fold_declaration(row, event, epoch=self._epoch, effects=effects)
+
+        self._folded, effects = _fold_rows(self._table, intake, DeclarationRow, PipelineDeclared, fold)
+        return self._folded, effects
 
     def undo(self) -> None:
         """Nothing is kept in memory that a batch changes."""
@@ -125,25 +119,35 @@ class WatermarksFolder:
         self._table, self._epoch = table, epoch
 
     def fold(self, intake: Intake, *, now: int) -> Folded:
-        rows: dict[int, dict[bytes, bytes]] = {}
-        effects = {partition: Effects() for partition in intake.taken}
-        for partition, taken in intake.taken.items():
-            held: dict[bytes, WatermarksRow] = {}
-            for record in taken:
-                if not isinstance(record.event, WatermarkAdvanced):
-                    continue
-                row = _row_of(self._table, held, record.key, WatermarksRow(partition))
-                if record.offset > row.offset:
-                    row.offset = record.offset
-                    fold_watermark(row, record.event, now=now, epoch=self._epoch, effects=effects[partition])
-            rows[partition] = {key: encode_row(row) for key, row in held.items()}
-        return rows, effects
+        def fold(row: WatermarksRow, event: WatermarkAdvanced, effects: Effects) -> None:
+            fold_watermark(row, event, now=now, epoch=self._epoch, effects=effects)
+
+        return _fold_rows(self._table, intake, WatermarksRow, WatermarkAdvanced, fold)
 
     def undo(self) -> None:
         """Nothing is kept in memory that a batch changes."""
 
     def done(self) -> None:
         """Nobody else reads these rows."""
+
+
+def _fold_rows(
+    table: StateTable, intake: Intake, kind: type[Row], expected: type[E], fold: Callable[[Row, E, Effects], None]
+) -> tuple[dict[int, dict[bytes, bytes]], dict[int, Effects]]:
+    """Fold each event into the row of its key, unless that row has absorbed it already."""
+    rows: dict[int, dict[bytes, bytes]] = {}
+    effects = {partition: Effects() for partition in intake.taken}
+    for partition, taken in intake.taken.items():
+        held: dict[bytes, Row] = {}
+        for record in taken:
+            if not isinstance(record.event, expected):
+                continue
+            row = _row_of(table, held, record.key, kind(partition))
+            if record.offset > row.offset:
+                row.offset = record.offset
+                fold(row, record.event, effects[partition])
+        rows[partition] = {key: encode_row(row) for key, row in held.items()}
+    return rows, effects
 
 
 def _row_of(table: StateTable, held: dict[bytes, Row], key: bytes, new: Row) -> Row:
