@@ -13,10 +13,10 @@ from aiokafka.errors import KafkaError
 from faust.types.tuples import TP, ConsumerMessage
 
 from folds.log import KEY, NOON, ended, started
-from watchline.schemas import KafkaConnection, PipelineDeclared, encode
+from watchline.schemas import KafkaConnection, PipelineDeclared, WatermarkAdvanced, encode
 from watchline.streams import shell
 from watchline.streams.declarations import UNDECLARED
-from watchline.streams.folders import DeclarationsFolder, RunsFolder
+from watchline.streams.folders import DeclarationsFolder, RunsFolder, WatermarksFolder
 from watchline.streams.pulses import encode_pulse
 from watchline.streams.rows import RunsRow, encode_row
 from watchline.streams.runs.desk import Rhythm, Tables
@@ -174,6 +174,24 @@ async def test_a_row_of_a_later_format_stops_the_worker_with_the_batch_in_hand()
     assert not absorbing.done()
     assert world.journal == []
     absorbing.cancel()
+
+
+@pytest.mark.parametrize("topic", ["pipelines", "watermarks"])
+async def test_a_record_that_a_row_has_absorbed_leaves_the_row_as_it_is(topic: str) -> None:
+    world = World()
+    common: dict[str, Any] = {"occurred_at": NOON, "pipeline": KEY.decode()}
+    if topic == "pipelines":
+        folder: Folder = DeclarationsFolder(cast(Any, world), epoch=0, wake=lambda _, __: None)
+        story = [encode(PipelineDeclared(event_id=started(run).event_id, **common)) for run in "ab"]
+    else:
+        folder = WatermarksFolder(cast(Any, world), epoch=0)
+        story = [encode(WatermarkAdvanced(event_id=started(run).event_id, watermark=run, **common)) for run in "ab"]
+    await shell_of(world, folder).absorb(events(*story))
+    before = dict(world.data)
+
+    await shell_of(world, folder).absorb(events(story[0]))
+
+    assert world.data == before
 
 
 async def test_a_pipeline_is_woken_when_its_declaration_can_be_read() -> None:
