@@ -24,6 +24,15 @@ def test_what_is_no_event_is_one_clear_line(
     assert "defect" not in shown.err
 
 
+@pytest.mark.parametrize("seconds", ["nan", "-nan", "inf", "0", "-1", "soon"])
+def test_a_timeout_that_would_never_come_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["emit", "run.started", "--pipeline", "orders", f"--timeout={seconds}"])
+
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert "'--timeout'" in shown.err
+
+
 @pytest.mark.parametrize("command", ["exec", "emit", "streams", "sink", "notify", "migrate", "topics", "dev", "demo"])
 def test_the_help_of_a_command_names_its_settings_within_eighty_columns(
     command: str, capsys: pytest.CaptureFixture[str]

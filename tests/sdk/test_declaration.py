@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from watchline.schemas import PipelineDeclared, config_hash, decode
 from watchline.schemas import declaration as contract
 from watchline.sdk import AnomalyRule, Dataset, Mute, Pipeline, PipelineType, Schedule
-from watchline.sdk.declaration import describe, read_duration
+from watchline.sdk.declaration import describe
+from watchline.sdk.duration import read_duration
 from watchline.sdk.testing import record
 
 NOW = datetime.now(UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -14,6 +15,17 @@ import click
 from watchline.schemas.errors import Misconfigured, Unavailable, WatchlineError
 
 STARTS = "run.started"
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds in a range; `nan` is in none, though no comparison says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or a usage error."""
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
@@ -96,7 +108,7 @@ def exec_command(
 @click.option("--kind", metavar="KIND", help="Of the watermark: timestamp, integer, text.")
 @click.option("--dataset", metavar="NAME", help="Of the watermark: the dataset, else the pipeline's own.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=JSON", help="Any other field; may be repeated.")
-@click.option("--timeout", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="Seconds to wait.")
+@click.option("--timeout", type=Seconds(0.1, 3600), default=10.0, show_default=True, help="Seconds to wait.")
 def emit_command(
     event_type: str,
     metrics: tuple[str, ...],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watchline.schemas.topics import watermark_key
-from watchline.sdk.declaration import Pipeline
+from watchline.sdk.definition import Pipeline
 from watchline.sdk.events import complete_event, make_event, pack
 from watchline.sdk.harmless import harmless
 from watchline.sdk.message import Counters

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from watchline.schemas.errors import WatermarkUnavailable
-from watchline.sdk.declaration import Pipeline, describe
+from watchline.sdk.declaration import describe
+from watchline.sdk.definition import Pipeline
 from watchline.sdk.harmless import harmless, warn_once
 from watchline.sdk.run import Run, Status
 from watchline.sdk.run_options import RunOptions, read_id, read_options

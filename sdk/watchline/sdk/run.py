@@ -22,7 +22,7 @@ from watchline.sdk.run_report import describe_error, describe_maps, describe_sta
 from watchline.sdk.watermarks import kind_of
 
 if TYPE_CHECKING:
-    from watchline.sdk.declaration import Pipeline, WatermarkKind
+    from watchline.sdk.definition import Pipeline, WatermarkKind
     from watchline.sdk.pipeline import TrackedPipeline
 
 Status = Literal["succeeded", "failed", "aborted", "unknown"]

@@ -15,7 +15,7 @@ import click
 from watchline.cli.dead_letters.letters import Filter, Summary, find
 from watchline.consumers.sink.dead_letters import clean
 from watchline.schemas.errors import Misconfigured, WatchlineError
-from watchline.sdk.declaration import ONE_DURATION, UNITS
+from watchline.sdk.duration import ONE_DURATION, UNITS
 
 LETTER_ID = click.IntRange(1, 2**63 - 1)
 STATUSES = ("open", "redriven", "discarded")

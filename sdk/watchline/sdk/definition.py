@@ -1,0 +1,94 @@
+"""What jobs write down: plain dataclasses, as a short job can't afford to load pydantic.
+
+They mirror `watchline.schemas.declaration` and refuse nothing; `watchline.sdk.declaration` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from watchline.sdk.duration import Duration
+
+WatermarkKind = Literal["timestamp", "integer", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When runs are expected: a five-field cron line in an IANA zone, and how late a start may be."""
+
+    cron: str
+    timezone: str = "UTC"
+    grace: Duration = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """A check that is recorded but opens no incident; `until` (aware) ends it by itself."""
+
+    check: Literal["freshness", "timeliness", "anomaly", "failure", "all"]
+    until: datetime | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnomalyRule:
+    """How one metric (or `*`, all without a rule of their own) is judged."""
+
+    metric: str
+    active: bool = True
+    sensitivity: Literal["low", "normal", "high"] = "normal"
+    z_limit: float | None = None
+    direction: Literal["both", "high", "low"] = "both"
+    min_runs: int = 10
+    min_relative_change: float = 0.2
+    min_absolute_change: float | None = None
+    scale: Literal["log", "linear"] = "log"
+    min_value: float | None = None
+    max_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data location: `type` is what serves it (postgres, s3), `group` its class (database, warehouse)."""
+
+    name: str
+    type: str = "table"
+    group: str = "database"
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineType:
+    """A class of pipelines and the limits that its members share unless they say otherwise."""
+
+    name: str
+    freshness: Duration | None = None
+    timeliness: Duration | None = None
+    mutes: Sequence[Mute | str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """A pipeline as code. Durations are seconds, a timedelta, or text such as "30m", "24h" or "1d12h".
+
+    `freshness` is how old the last change to the data may be, `timeliness` how long a run may take. With
+    `active=False` nothing is run: see `Run.skip`. `default_watermark` is what the first run gets.
+    """
+
+    name: str
+    type: str | PipelineType | None = None
+    owner: str | None = None
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    freshness: Duration | None = None
+    timeliness: Duration | None = None
+    schedule: Schedule | str | None = None
+    mutes: Sequence[Mute | str] = ()
+    active: bool = True
+    anomaly_rules: Sequence[AnomalyRule] = ()
+    sources: Sequence[Dataset | str] = ()
+    targets: Sequence[Dataset | str] = ()
+    default_watermark: object | None = None
+    watermark_kind: WatermarkKind | None = None

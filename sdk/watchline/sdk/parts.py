@@ -1,0 +1,117 @@
+"""The parts of a declaration as they travel: each is read by itself, None when it is wrong, which is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from watchline.schemas.limits import MAX_DATASET, MAX_NAME
+from watchline.sdk.cleaning import clean_name, clean_text, clean_time
+from watchline.sdk.definition import AnomalyRule, Dataset, Mute, Schedule
+from watchline.sdk.duration import read_duration
+from watchline.sdk.harmless import warn_once
+
+CHECKS = ("freshness", "timeliness", "anomaly", "failure", "all")
+
+
+def read_limit(name: str, key: str, value: object) -> dict[str, float] | None:
+    """A limit in seconds under its `key`, None for none."""
+    seconds = read_duration(name, value)
+    return None if seconds is None else {key: seconds}
+
+
+def read_schedule(value: Schedule | str | None) -> dict[str, Any] | None:
+    """A schedule of five fields in a zone that is known, None for none."""
+    if value is None:
+        return None
+    schedule = Schedule(value) if isinstance(value, str) else value
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - most pipelines have no schedule
+
+    try:
+        ZoneInfo(schedule.timezone)
+        if len(schedule.cron.split()) != 5 or len(schedule.cron) > MAX_NAME:
+            raise ValueError("a cron line has five fields")
+    except Exception as error:  # noqa: BLE001 - zoneinfo raises by the kind of mistake; all mean no schedule
+        warn_once("schedule", "the schedule %.200r is left out: %s: %s", value, type(error).__name__, error)
+        return None
+    grace = read_duration("grace", schedule.grace)
+    found = {"cron": schedule.cron, "timezone": schedule.timezone, "grace_seconds": grace}
+    return without_defaults(found, {"timezone": "UTC", "grace_seconds": 300.0})
+
+
+def read_mute(value: Mute | str) -> dict[str, Any] | None:
+    """A mute of a check that exists; one whose end can't be read is none, as it would never end."""
+    mute = _fields(Mute(value) if isinstance(value, str) else value)  # type: ignore[arg-type]  # any text is judged below
+    if read_choice("mute", mute.get("check"), CHECKS) is None:
+        return None
+    until = None if mute.get("until") is None else clean_time("mute until", mute["until"])
+    if mute.get("until") is not None and until is None:
+        return None
+    found = {"check": mute["check"], "until": until, "reason": read_text(mute.get("reason"), 8192)}
+    return without_defaults(found, {})
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "z_limit": (2, 10),
+    "min_runs": (3, 1000),
+    "min_relative_change": (0, 100),
+    "min_absolute_change": (0, float("inf")),
+}
+CHOICES = {"sensitivity": ("low", "normal", "high"), "direction": ("both", "high", "low"), "scale": ("log", "linear")}
+
+
+def read_rule(rule: AnomalyRule) -> dict[str, Any] | None:
+    """An anomaly rule within its ranges."""
+    found = asdict(AnomalyRule("")) | _fields(rule)
+    metric = clean_name("metric", found["metric"])
+    outside = [name for name, (low, high) in RANGES.items() if not _within(found[name], low, high)]
+    strange = [name for name, options in CHOICES.items() if found[name] not in options]
+    if metric is None or outside or strange:
+        warn_once(f"rule {metric}", "the anomaly rule %.200r is left out: see %s", rule, ", ".join(outside + strange))
+        return None
+    numbers = ("z_limit", "min_relative_change", "min_absolute_change", "min_value", "max_value")
+    floats = {name: float(found[name]) for name in numbers if found[name] is not None}
+    return without_defaults({**found, **floats, "metric": metric}, asdict(AnomalyRule("")))
+
+
+def _within(value: Any, low: float, high: float) -> bool:
+    return value is None or (isinstance(value, int | float) and low <= value <= high)
+
+
+def read_dataset(place: Dataset | str) -> dict[str, Any] | None:
+    """A dataset whose name, type and group can be used."""
+    found = asdict(Dataset("")) | _fields(Dataset(place) if isinstance(place, str) else place)
+    names = {
+        "name": clean_name("dataset", found["name"], MAX_DATASET),
+        "type": clean_name("dataset type", found["type"], 100),
+        "group": clean_name("dataset group", found["group"], 100),
+    }
+    return without_defaults(names, asdict(Dataset(""))) if all(names.values()) else None
+
+
+def read_text(value: object, limit: int = MAX_NAME) -> str | None:
+    """Text that can be stored, None for none."""
+    return None if value is None else clean_text(value, limit)
+
+
+def read_choice(name: str, value: object, options: tuple[str, ...]) -> str | None:
+    """One of `options`, else None with a warning."""
+    if isinstance(value, str) and value in options:
+        return str(value)
+    warn_once(f"choice {name}", "%s=%.200r is none of %s and is left out", name, value, ", ".join(options))
+    return None
+
+
+def without_defaults(found: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What is neither null nor said by saying nothing, so that a default added later changes no hash."""
+    return {key: value for key, value in found.items() if value is not None and value != defaults.get(key)}
+
+
+def _fields(part: object) -> dict[str, Any]:
+    """The fields of one of our dataclasses, of a mapping, or of a model of `watchline.schemas`."""
+    if is_dataclass(part) and not isinstance(part, type):
+        return asdict(part)
+    dump = getattr(part, "model_dump", None)
+    found = dump() if callable(dump) else part
+    return {str(key): value for key, value in found.items()} if isinstance(found, Mapping) else {}
