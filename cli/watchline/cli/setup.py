@@ -7,11 +7,11 @@ import asyncio
 import click
 
 from watchline.cli.doctor.check import TOPICS_HINT
-from watchline.cli.failures import say
+from watchline.cli.failures import say, say_hint
 from watchline.cli.logs import configure_command_logs
-from watchline.cli.reach import check_kafka, check_postgres, describe_dsn
+from watchline.cli.reach import check_kafka, check_postgres, describe_dsn, postgres
 from watchline.cli.settings import read_dsn, read_kafka, read_topics
-from watchline.consumers import migrations
+from watchline.consumers import migrations, roles
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured
 from watchline.schemas.topics import PARTITIONS, Topics
@@ -19,11 +19,13 @@ from watchline.streams.topics import check_topics, create_topics
 
 
 @click.command()
-def migrate() -> None:
+@click.option("--roles-sql", is_flag=True, help="Only print the SQL that makes the roles, for an administrator.")
+def migrate(*, roles_sql: bool) -> None:
     """Bring the Postgres schema up to date.
 
     Safe to run again and by several at once: an advisory lock lets one through.
     Prints the revisions it applied to stdout, nothing when there were none.
+    Makes the roles watchline_writer, _notifier and _reader where it may.
 
     \b
     Settings:
@@ -36,16 +38,30 @@ def migrate() -> None:
     """
     configure_command_logs()
     dsn = read_dsn()
-    applied = asyncio.run(_migrate(dsn))
+    if roles_sql:
+        click.echo(asyncio.run(_roles_sql(dsn)), nl=False)
+        return
+    applied, missing = asyncio.run(_migrate(dsn))
     for revision in applied:
         click.echo(revision)
     outcome = f"{len(applied)} migrations applied" if applied else "already up to date"
     say(f"Postgres at {describe_dsn(dsn)}: {outcome}")
+    if missing:
+        say(f"roles that this user may not create: {', '.join(missing)}")
+        say_hint("an administrator can run what `watchline migrate --roles-sql` prints; see docs/production.md")
 
 
-async def _migrate(dsn: str) -> list[str]:
+async def _migrate(dsn: str) -> tuple[list[str], list[str]]:
+    """The revisions applied, and the roles that are still missing."""
     await check_postgres(dsn)
-    return await migrations.migrate(dsn)
+    applied = await migrations.migrate(dsn)
+    async with postgres(dsn) as connection:
+        return applied, await roles.missing_roles(connection)
+
+
+async def _roles_sql(dsn: str) -> str:
+    async with postgres(dsn) as connection:
+        return await roles.administrators_sql(connection)
 
 
 @click.group()

@@ -32,12 +32,12 @@ def test_an_older_schema_fails_and_says_what_to_run(applied: str | None, outcome
     assert (check.hint is None) == (outcome == "ok")
 
 
-def test_each_table_that_is_refused_is_named() -> None:
-    check = judge_permission("reader", ["runs", "incidents"])
+def test_a_user_needs_the_rights_of_one_role_and_each_that_is_missing_is_named() -> None:
+    check = judge_permission("reader", {"writer": ["insert on runs", "select on runs"], "notifier": ["update on x"]})
 
     assert check.outcome == "fail"
-    assert "runs, incidents" in check.detail
-    assert judge_permission("writer", []).outcome == "ok"
+    assert "insert on runs, select on runs; of notifier: update on x" in check.detail
+    assert judge_permission("sink", {"writer": [], "notifier": ["update on x"]}).outcome == "ok"
 
 
 def test_a_topic_problem_fails() -> None:

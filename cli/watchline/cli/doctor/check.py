@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,13 +55,14 @@ def judge_schema(applied: str | None, newest: str) -> Check:
     return Check("schema", "fail", detail, "run `watchline migrate`")
 
 
-def judge_permission(user: str, refused: Sequence[str]) -> Check:
-    """`refused` are the tables that `user` can't write."""
-    if refused:
-        tables = ", ".join(refused)
-        hint = f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {user}"
-        return Check("permission", "fail", f"{user} may not write {tables}", hint)
-    return Check("permission", "ok", f"{user} may write all tables")
+def judge_permission(user: str, refused: Mapping[str, Sequence[str]]) -> Check:
+    """`refused` are the rights that `user` lacks of those of each role; having all of one role's is enough."""
+    served = [role for role, rights in refused.items() if not rights]
+    if served:
+        return Check("permission", "ok", f"{user} may do what {' and '.join(served)} may")
+    lacking = "; ".join(f"of {role}: {', '.join(rights)}" for role, rights in refused.items())
+    hint = " or ".join(f"GRANT {role} TO {user}" for role in refused)
+    return Check("permission", "fail", f"{user} lacks rights {lacking}", f"{hint}; the roles: `watchline migrate`")
 
 
 def judge_clock(skew_seconds: float) -> Check:

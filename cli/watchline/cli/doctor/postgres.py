@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,16 +19,16 @@ from watchline.cli.doctor.check import (
 )
 from watchline.cli.reach import describe_dsn, postgres
 from watchline.consumers.migrations import scripts
+from watchline.consumers.roles import NOTIFIER, TABLES, WRITER
 from watchline.schemas.errors import WatchlineError
 
 HAS_SCHEMA = "select to_regclass('public.alembic_version') is not null"
 REVISION = "select version_num from public.alembic_version"
 REFUSED = """
-    select relname from pg_class
-    where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'alembic_version'
-        and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
-            and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))
-    order by relname
+    select right_on.name || ' on ' || right_on.relname as refused
+    from unnest($1::text[], $2::text[]) as right_on (relname, name)
+    where not has_table_privilege(to_regclass('public.' || right_on.relname), right_on.name)
+    order by 1
 """
 ALERTS = """
     select count(*) filter (where state = 'pending') as pending, count(*) filter (where state = 'failed') as failed
@@ -47,7 +47,7 @@ async def check_postgres(dsn: str) -> AsyncIterator[Check]:
             yield schema
             if schema.outcome == "ok":
                 user = await connection.fetchval("select current_user")
-                refused = [row["relname"] for row in await connection.fetch(REFUSED)]
+                refused = {role: await _refused(connection, TABLES[role]) for role in (WRITER, NOTIFIER)}
                 yield judge_permission(user, refused)
                 row = await connection.fetchrow(ALERTS)
                 assert row is not None
@@ -56,6 +56,13 @@ async def check_postgres(dsn: str) -> AsyncIterator[Check]:
         yield failure("Postgres", error)
     except asyncpg.PostgresError as error:
         yield Check("Postgres", "fail", str(error))
+
+
+async def _refused(connection: asyncpg.Connection[Any], tables: Mapping[str, str]) -> list[str]:
+    """What of the rights in `tables` the current user lacks."""
+    rights = [(table, privilege) for table, privileges in tables.items() for privilege in privileges.split(", ")]
+    rows = await connection.fetch(REFUSED, *zip(*rights, strict=True))
+    return [row["refused"] for row in rows]
 
 
 async def _skew(connection: asyncpg.Connection[Any]) -> float:
