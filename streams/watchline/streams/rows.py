@@ -157,6 +157,12 @@ def partition_of(raw: bytes) -> int:
     return partition
 
 
+def offset_of(raw: bytes) -> int:
+    """The source offset that a row has absorbed, without decoding its body."""
+    offset: int = _HEADER.unpack_from(raw)[2]
+    return offset
+
+
 def remember_digest(digests: bytes, identity: bytes, keep: int) -> bytes:
     """Append the digest of a 16-byte id (its last 8 bytes, the random part of a UUID) and keep the newest `keep`."""
     return (digests + identity[8:])[-8 * keep :]
