@@ -25,8 +25,8 @@ SETUP = block_with("docs/production.md", "pip install 'watchline[server]'")
 SHELL_JOB = block_with("docs/sdk.md", "watchline exec")
 PYTHON = [block for block in read_blocks() if block.language == "python" and runner_of(block) != GUIDE]
 SQL = [block for block in read_blocks() if block.language == "sql"]
-GRANTS = block_with("docs/tables.md", "create role")
-QUERIES = [block for block in SQL if block != GRANTS]
+LOGINS = [block for block in SQL if block.text.startswith("create role ")]
+QUERIES = [block for block in SQL if block not in LOGINS]
 ARRIVAL_SECONDS = 30.0
 
 # What a reader has to have before a snippet makes sense.
@@ -135,15 +135,20 @@ async def test_a_query_finds_something(installation: Installation, block: Block)
 
 
 @pytest.mark.usefixtures("history")
-async def test_the_role_of_the_tables_page_may_read_the_views_and_nothing_else(installation: Installation) -> None:
+async def test_the_logins_of_the_pages_may_do_what_is_said_and_nothing_else(installation: Installation) -> None:
     connection = await asyncpg.connect(installation.dsn)
     transaction = connection.transaction()
     await transaction.start()  # roles belong to the whole server, so nothing of it may stay
     try:
-        await connection.execute(GRANTS.text)
-        await connection.execute("set local role watchline_reader")
+        for block in LOGINS:
+            await connection.execute(block.text)
+        await connection.execute("set local role anna")
         for statement in [text for block in QUERIES for text in statements_of(block) if "reporting." in text]:
             assert await connection.fetch(statement), statement
+        await connection.execute("set local role watchline_sink")
+        assert await connection.fetch("select * from public.runs")
+        await connection.execute("set local role watchline_notify")
+        assert await connection.fetch("select * from public.alert_outbox")
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.fetch("select * from public.runs")
     finally:

@@ -49,7 +49,7 @@ READER_SETTINGS = {
 }
 READER_CONNECTIONS = 20
 
-MISSING = "select role from unnest($1::text[]) as role where not exists (select from pg_roles where rolname = role)"
+FOUND = "select rolname from pg_roles where rolname = any($1)"
 EXISTING = "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')"
 REPORTING = "select exists (select from pg_namespace where nspname = 'reporting')"
 OWNER = "select quote_ident(current_user) as owner, quote_ident(current_database()) as database"
@@ -57,7 +57,8 @@ OWNER = "select quote_ident(current_user) as owner, quote_ident(current_database
 
 async def missing_roles(connection: asyncpg.Connection) -> list[str]:
     """Those of ROLES that this server does not have."""
-    return [row["role"] for row in await connection.fetch(MISSING, list(ROLES))]
+    found = {row["rolname"] for row in await connection.fetch(FOUND, list(ROLES))}
+    return [role for role in ROLES if role not in found]
 
 
 async def bring_roles(connection: asyncpg.Connection) -> list[str]:
