@@ -7,7 +7,11 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
-from watchline.sdk.message import Counters, Message, Rank
+from watchline.sdk.message import EXPIRED, Counters, Message, Rank
+
+FULL = "buffer_full"
+Store = Callable[[list[Message]], tuple[list[Message], str]]
+"""Keeps messages for good; returns those that it kept, and why not the others."""
 
 
 class Buffer:
@@ -33,9 +37,9 @@ class Buffer:
         with self._changed:
             self._emitted += 1
             while self._is_full(message) and self._evict_below(message.rank):
-                self._dropped["buffer_full"] += 1
+                self._drop(FULL, 1)
             if self._is_full(message):
-                self._dropped["buffer_full"] += 1
+                self._drop(FULL, 1)
                 return
             self._queue.append(message)
             self._add(message, 1)
@@ -78,19 +82,36 @@ class Buffer:
             self._queue.extendleft(reversed(self._in_flight))
             self._in_flight.clear()
 
-    def spool(self, store: Callable[[list[Message]], tuple[int, str]]) -> None:
-        """Give all that is pending to `store`, which returns how many it kept, and why not the others.
+    def spool(self, store: Store, *, last: bool = True) -> bool:
+        """Give all that is pending to `store`; whether it kept everything.
 
-        Heartbeats are dropped: by the time they are read they say nothing. `store` runs without the lock, because a
-        disk may be slow and `put` must not be.
+        What it did not keep waits in memory again, or is dropped where this is the `last` chance. Heartbeats are
+        dropped: by the time they are read they say nothing. `store` runs without the lock, because a disk may be slow
+        and `put` must not be.
         """
         lasting = self._take_lasting()
-        kept, reason = store(lasting) if lasting else (0, "")
+        kept, reason = store(lasting) if lasting else ([], "")
+        stored = set(kept)
+        left = [message for message in lasting if message not in stored]
         with self._changed:
             self._leaving -= len(lasting)
-            self._spooled += kept
-            self._drop(reason, len(lasting) - kept)
+            self._spooled += len(kept)
+            if last:
+                self._drop(reason, len(left))
+            else:
+                self._take_again(left)
             self._changed.notify_all()
+        return not left
+
+    def _take_again(self, messages: list[Message]) -> None:
+        """In front of what has come since, as far as there is room."""
+        self._queue.extendleft(reversed(messages))
+        for message in messages:
+            self._add(message, 1)
+        while self._queue and (self._held > self._max_events or self._bytes > self._max_bytes):
+            if not self._evict_below(Rank.END):
+                self._add(self._queue.pop(), -1)
+            self._drop(FULL, 1)
 
     def _take_lasting(self) -> list[Message]:
         with self._changed:
@@ -100,7 +121,7 @@ class Buffer:
             self._ranks.clear()
             self._bytes = 0
             lasting = [message for message in waiting if message.rank is not Rank.HEARTBEAT]
-            self._drop("heartbeat_expired", len(waiting) - len(lasting))
+            self._drop(EXPIRED, len(waiting) - len(lasting))
             self._leaving += len(lasting)
             return lasting
 
@@ -132,14 +153,17 @@ class Buffer:
                 emitted=self._emitted,
                 acknowledged=self._acknowledged,
                 spooled=self._spooled,
-                pending=len(self._queue) + len(self._in_flight) + self._leaving,
+                pending=self._held + self._leaving,
                 dropped=dict(self._dropped),
                 resent=self._resent,
             )
 
+    @property
+    def _held(self) -> int:
+        return len(self._queue) + len(self._in_flight)
+
     def _is_full(self, message: Message) -> bool:
-        held = len(self._queue) + len(self._in_flight)
-        return held >= self._max_events or self._bytes + message.size > self._max_bytes
+        return self._held >= self._max_events or self._bytes + message.size > self._max_bytes
 
     def _evict_below(self, rank: Rank) -> bool:
         if not any(count for lower, count in self._ranks.items() if lower < rank):

@@ -22,6 +22,8 @@ RESCAN_SECONDS = 30.0
 PAUSE_SECONDS = (0.1, 5.0)
 HOPELESS_FAILURES = 3
 SPOOL_AFTER_SECONDS = 5.0
+DISK_AGAIN_SECONDS = 60.0
+FORK_SECONDS = 0.5  # how long a fork may be held up by a connection that does not close
 
 
 class NotDelivered(Exception):
@@ -44,11 +46,31 @@ class Courier:
         self._life: Life | None = None
         self._beating: dict[Beating, float] = {}
         self._exiting = False
+        self._forking = False
+        self._spool_at = 0.0
+
+    def before_fork(self) -> None:
+        """End the thread until the fork is over: the child shall inherit no lock, connection or claim of it.
+
+        Python warns of a fork beside a thread since 3.12, and would warn the job of ours.
+        """
+        self._forking = True
+        life, self._life = self._life, None
+        if life is not None:
+            life.stop(FORK_SECONDS)
+            self._buffer.put_back()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on where the thread was."""
+        self._forking = False
+        if self._beating or self._buffer.counters().pending:
+            self._start().wake()
 
     def after_fork(self) -> None:
         """Begin empty in a child: the parent sends what the parent emitted.
 
-        What the thread held is kept and never closed: closing the copy of its selector would deafen the parent's.
+        What a thread that did not end in time held is kept and never closed: closing the copy of its selector would
+        deafen the parent's.
         """
         self._inherited.append((self._life, self._buffer))
         self._renew()
@@ -59,8 +81,8 @@ class Courier:
         failpoint("S1")  # queued: lost with the process
         if self._exiting:
             self._buffer.spool(self._outbox.store)
-            return
-        self._start().wake()
+        elif not self._forking:
+            self._start().wake()
 
     def refuse(self, reason: str) -> None:
         """Count an event that could not be made a message."""
@@ -72,8 +94,8 @@ class Courier:
 
     def flush(self, seconds: float) -> bool:
         """Wait until everything is acknowledged; False after `seconds`, or sooner when Kafka is plainly away."""
-        if self._life is not None:
-            self._life.hurry()
+        if life := self._life:
+            life.hurry()
         return self._buffer.wait_empty(seconds, hopeless=self._is_down)
 
     def close(self, seconds: float) -> None:
@@ -101,16 +123,22 @@ class Courier:
     def read_values(self, topic: str, key: bytes, seconds: float) -> list[bytes]:
         """All values of a key in the log, after what this process has emitted; WatermarkUnavailable otherwise."""
         deadline = time.monotonic() + seconds
-        life = self._start()
-        if not self.flush(seconds):
+        while True:
+            life = self._start()
+            try:
+                return self._ask(life, topic, key, deadline)
+            except WatermarkUnavailable:
+                if life is self._life or time.monotonic() >= deadline:
+                    raise  # else a fork in another thread has ended this connection, and there is another
+
+    def _ask(self, life: Life, topic: str, key: bytes, deadline: float) -> list[bytes]:
+        if not self.flush(deadline - time.monotonic()):
             raise WatermarkUnavailable(
                 f"the watermark can't be read, Kafka doesn't answer: {life.error or 'timed out'}"
             )
-        reading = asyncio.run_coroutine_threadsafe(self._read(life, topic, key, deadline), life.loop)
         try:
-            return reading.result(max(0.0, deadline - time.monotonic()))
+            return life.call(self._read(life, topic, key, deadline), deadline - time.monotonic())
         except Exception as error:
-            reading.cancel()
             reason = f"{type(error).__name__} {error}" if life.connected.is_set() else f"no connection, {life.error}"
             raise WatermarkUnavailable(
                 f"the watermark can't be read from {topic}: {reason}",
@@ -130,7 +158,10 @@ class Courier:
             return self._life
 
     def _is_down(self) -> bool:
-        return self._life is None or (self._life.carrier is None and self._life.failures >= HOPELESS_FAILURES)
+        life = self._life
+        if life is None:
+            return not self._forking
+        return life.carrier is None and life.failures >= HOPELESS_FAILURES
 
     async def _live(self, life: Life) -> None:
         beating = asyncio.create_task(self._beat())
@@ -155,7 +186,7 @@ class Courier:
                 self._note_failure(life, down_since)
             finally:
                 life.carrier = None
-                await carrier.close()
+                await carrier.close(life.closing_seconds)
             await asyncio.sleep(min(PAUSE_SECONDS[0] * 2 ** (life.failures - 1), PAUSE_SECONDS[1]))
 
     async def _carry(self, carrier: Carrier, life: Life) -> None:
@@ -230,6 +261,8 @@ class Courier:
             type(life.error).__name__,
             life.error,
         )
-        if time.monotonic() - down_since > SPOOL_AFTER_SECONDS:
-            self._buffer.spool(self._outbox.store)
+        now = time.monotonic()
+        if now - down_since > SPOOL_AFTER_SECONDS and now >= self._spool_at:
+            everything = self._buffer.spool(self._outbox.store, last=False)
+            self._spool_at = now if everything else now + DISK_AGAIN_SECONDS
         self._buffer.notify()

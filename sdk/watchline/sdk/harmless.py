@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -24,8 +24,17 @@ def warn_once(topic: str, message: str, *facts: object) -> None:
     level = logging.WARNING if is_new else logging.DEBUG
     if is_new:
         _said.add(topic)
-    if log.isEnabledFor(level):
-        log.log(level, message, *(fact if type(fact) in PLAIN else Shown(fact) for fact in facts))
+    say(level, message, *facts)
+
+
+def say(level: int, message: str, *facts: object) -> None:
+    """Log, whatever the job has made of logging.
+
+    A handler of its own that raises, or a stderr that it has closed, must cost the line and not the job.
+    """
+    with suppress(Exception):
+        if log.isEnabledFor(level):
+            log.log(level, message, *(fact if type(fact) in PLAIN else Shown(fact) for fact in facts))
 
 
 class Shown:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from watchline.schemas.failpoints import failpoint
 from watchline.schemas.topics import home_of
+from watchline.sdk.life import CLOSE_SECONDS
 from watchline.sdk.message import Message, Rejected, Settle
 from watchline.sdk.process import importing
 from watchline.sdk.settings import Settings
@@ -24,7 +25,6 @@ FETCH_WAIT_MS = 20
 # The embedded broker reports an end before the last records, so reading goes on past it until a fetch brings nothing;
 # for as long as this at most, since other pipelines of the partition go on sending.
 QUIET_MS = 250
-CLOSE_SECONDS = 1.0
 HEAD_START_SECONDS = 1.0
 
 
@@ -51,11 +51,13 @@ class KafkaCarrier:
         )
         await self._producer.start()
 
-    async def close(self) -> None:
-        """Disconnect, within a second."""
+    async def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Disconnect; what is under way has `seconds` to be acknowledged."""
         if self._producer is not None:
             with suppress(Exception):  # it is on its way out, and nobody is left to care
-                await asyncio.wait_for(self._producer.stop(), CLOSE_SECONDS)
+                await asyncio.wait_for(self._producer.stop(), seconds)
+            with suppress(Exception):  # as above; `stop` comes to it only when all is acknowledged
+                await self._producer.client.close()
 
     async def send(self, messages: Sequence[Message], settle: Settle) -> None:
         """Send in order and settle each message.

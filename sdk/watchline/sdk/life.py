@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from watchline.sdk.harmless import harmless, log
 from watchline.sdk.message import Message, Settle
 
 REST_SECONDS = 0.02
+CLOSE_SECONDS = 1.0
+ALIVE_SECONDS = 0.1
 LAST_SECONDS = 0.4  # of the flush budget, kept for the disk and for closing the connection
+T = TypeVar("T")
 
 
 class Carrier(Protocol):
@@ -25,7 +30,7 @@ class Carrier(Protocol):
 
     async def read_values(self, topic: str, key: bytes) -> list[bytes]: ...
 
-    async def close(self) -> None: ...
+    async def close(self, seconds: float) -> None: ...
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -41,6 +46,7 @@ class Life:
 
     def __init__(self, deliver: Callable[[Life], Coroutine[Any, Any, None]]) -> None:
         self.stopping = False
+        self.closing_seconds = CLOSE_SECONDS
         self.connected = asyncio.Event()
         self._carrier: Carrier | None = None
         self.failures = 0
@@ -50,9 +56,14 @@ class Life:
         self._news = asyncio.Event()
         self._hurry = asyncio.Event()
         self._called = True
-        self._task = self.loop.create_task(deliver(self))
+        self._deliver = deliver
+        self._task: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._work, name="watchline", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:  # the system has no thread left, or Python is on its way out
+            self.loop.close()
+            raise
 
     @property
     def carrier(self) -> Carrier | None:
@@ -103,8 +114,23 @@ class Life:
                 await self._news.wait()
         self._news.clear()
 
+    def call(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+        """What `work` gives in the loop; TimeoutError after `seconds`, or sooner when the thread has ended."""
+        deadline = time.monotonic() + seconds
+        try:
+            asked = asyncio.run_coroutine_threadsafe(work, self.loop)
+        except RuntimeError:  # the loop has just been closed
+            work.close()
+            raise
+        while (left := deadline - time.monotonic()) > 0 and self._thread.is_alive():
+            with suppress(concurrent.futures.TimeoutError):
+                return asked.result(min(left, ALIVE_SECONDS))
+        asked.cancel()
+        raise TimeoutError("no answer in time")
+
     def stop(self, seconds: float) -> None:
         """End the thread, waiting at most `seconds`: it is a daemon and can't hold up the process."""
+        self.closing_seconds = min(self.closing_seconds, seconds / 2)
         with suppress(RuntimeError):  # it has just ended by itself
             self.loop.call_soon_threadsafe(self._end)
         if self._thread is not threading.current_thread():
@@ -113,9 +139,11 @@ class Life:
     def _end(self) -> None:
         """In the loop, in one step: told by the flag alone, the task would be closing when the cancellation comes."""
         self.stopping = True
-        self._task.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     def _work(self) -> None:
+        self._task = self.loop.create_task(self._deliver(self))
         with harmless("delivering events"), suppress(asyncio.CancelledError):
             self.loop.run_until_complete(self._task)
         with harmless("closing the connection"):

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+EXPIRED = "heartbeat_expired"
+
 
 class Rank(IntEnum):
     """Which messages go first when there is no room: heartbeats; ends and watermarks last of all."""
@@ -51,6 +53,19 @@ class Counters:
     pending: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     resent: int = 0
+
+    @property
+    def lost(self) -> int:
+        """How many events nobody will read, heartbeats that have had their time aside."""
+        return self.pending + sum(count for reason, count in self.dropped.items() if reason != EXPIRED)
+
+    def __str__(self) -> str:
+        """The account in one line."""
+        reasons = "".join(f", {reason} {count}" for reason, count in sorted(self.dropped.items()))
+        return (
+            f"emitted {self.emitted} = acknowledged {self.acknowledged} + on disk {self.spooled}"
+            f" + pending {self.pending} + dropped {sum(self.dropped.values())}{reasons}"
+        )
 
 
 class Rejected(Exception):

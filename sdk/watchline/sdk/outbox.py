@@ -34,24 +34,20 @@ class Outbox:
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
-        self._broken = False
 
-    def store(self, messages: Sequence[Message]) -> tuple[int, str]:
-        """Keep messages on disk; returns how many, and the reason why the others were not."""
-        if self._broken:
-            return 0, "outbox_failed"
-        kept = 0
+    def store(self, messages: Sequence[Message]) -> tuple[list[Message], str]:
+        """Keep messages on disk; returns those kept, and the reason why the others were not."""
+        kept: list[Message] = []
         try:
             fitting = fit_messages(messages, self._max_bytes - self._used_bytes())
             for segment in split_messages(fitting, SEGMENT_BYTES):
                 self._write(segment)
-                kept += len(segment)
+                kept += segment
         except OSError as error:
-            self._broken = True
-            warn_once("outbox", "the outbox %s can't be written, events are lost from now on: %s", self._folder, error)
+            warn_once("outbox", "watchline can't write its outbox %s, events have memory only: %s", self._folder, error)
             return kept, "outbox_failed"
-        if kept < len(messages):
-            warn_once("outbox_full", "the outbox %s is full, events are lost from now on", self._folder)
+        if len(kept) < len(messages):
+            warn_once("outbox_full", "the outbox %s of watchline is full, events have memory only", self._folder)
         return kept, "outbox_full"
 
     def is_empty(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import sys
@@ -13,7 +14,8 @@ from types import FrameType
 from typing import Any, Protocol
 
 from watchline.schemas.failpoints import failpoint
-from watchline.sdk.harmless import harmless
+from watchline.sdk.harmless import harmless, say
+from watchline.sdk.message import Counters
 from watchline.sdk.outlet import Outlet
 
 _SIGTERM_IN_CONTAINER = 1  # the kernel ignores a default SIGTERM for process 1, so there is nothing to put back
@@ -41,11 +43,17 @@ class Process:
             self._armed = True
             atexit.register(self._exit)
             if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=self._after_fork)
+                os.register_at_fork(
+                    before=self._before_fork,
+                    after_in_parent=self._after_fork_in_parent,
+                    after_in_child=self._after_fork,
+                )
             if is_worker():
                 _finish_with_worker(self)
         if handle_sigterm:
             self._handle_sigterm()
+        if not threading.main_thread().is_alive():
+            close_for_good(outlet, 0.0)  # the process is at its exit, where neither threads nor handlers can begin
 
     def opened(self, run: Abortable) -> None:
         """A run that has to be ended when the process is terminated."""
@@ -60,8 +68,8 @@ class Process:
         deadline = time.monotonic() + max(self._outlets.values(), default=0.0)
         for outlet in list(self._outlets):
             with harmless("flushing at exit"):
-                close = getattr(outlet, "close_for_good", outlet.close)
-                close(max(0.0, deadline - time.monotonic()))
+                close_for_good(outlet, max(0.0, deadline - time.monotonic()))
+                say_account(outlet.counters())
 
     def _exit(self) -> None:
         with harmless("a failpoint at exit"):
@@ -70,14 +78,23 @@ class Process:
         if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
             keep_interrupt()
 
+    def _before_fork(self) -> None:
+        self._tell("before_fork")
+
+    def _after_fork_in_parent(self) -> None:
+        self._tell("after_fork_in_parent")
+
+    def _tell(self, name: str) -> None:
+        """Call what an outlet has to do about a fork, if it has anything."""
+        for outlet in list(self._outlets):
+            with harmless("forking"):
+                getattr(outlet, name, do_nothing)()
+
     def _after_fork(self) -> None:
         """In a child: runs and messages that the parent began stay the parent's."""
         self._open = {}
         self._pid = os.getpid()
-        for outlet in self._outlets:
-            renew = getattr(outlet, "after_fork", None)
-            if renew is not None:
-                renew()
+        self._tell("after_fork")
         if "multiprocessing.util" in sys.modules:
             # Whoever forks a worker clears its finalisers after this hook.
             sys.modules["multiprocessing.util"].register_after_fork(self, _finish_with_worker)
@@ -97,6 +114,22 @@ class Process:
         self.finish()
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
+
+
+def close_for_good(outlet: Outlet, seconds: float) -> None:
+    """Close an outlet that will not be opened again."""
+    close = getattr(outlet, "close_for_good", outlet.close)
+    close(seconds)
+
+
+def say_account(account: Counters) -> None:
+    """Log what became of all events: a warning when some are lost, else for those who ask for INFO."""
+    if account.emitted:
+        say(logging.WARNING if account.lost else logging.INFO, "watchline at exit: %s", account)
+
+
+def do_nothing() -> None:
+    """For an outlet that has nothing to do."""
 
 
 def keep_interrupt() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -48,7 +49,12 @@ class Settings:
     @property
     def outbox_folder(self) -> Path:
         """One folder per topic prefix, so that two Watchlines on one host never send each other's events."""
-        return self.outbox_dir.expanduser() / "".join(c if c.isalnum() or c in "-_" else "_" for c in self.topic_prefix)
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.topic_prefix)
+        try:
+            return self.outbox_dir.expanduser() / name
+        except RuntimeError as error:  # a user without a home, as containers have
+            warn_once("outbox_dir", "watchline has no outbox: %s; set WATCHLINE_OUTBOX_DIR", error)
+            return Path(os.devnull) / name  # where nothing can be stored
 
     @property
     def address(self) -> str:

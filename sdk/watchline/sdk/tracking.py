@@ -8,14 +8,13 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from watchline.sdk.harmless import harmless
+from watchline.sdk.harmless import harmless, say
 from watchline.sdk.run import CURRENT, Run
 
 if TYPE_CHECKING:
     from watchline.sdk.pipeline import TrackedPipeline
 
 F = TypeVar("F", bound=Callable[..., Any])
-log = logging.getLogger("watchline.sdk")
 
 
 def track(pipeline: TrackedPipeline, function: F) -> F:
@@ -167,5 +166,5 @@ def is_skipped(pipeline: TrackedPipeline, function: Callable[..., Any]) -> bool:
         return False
     pipeline.declare()  # so that its silence is known to be meant
     name = getattr(function, "__qualname__", repr(function))
-    log.warning("pipeline %s is inactive: %s is not called", pipeline.name, name)
+    say(logging.WARNING, "pipeline %s is inactive: %s is not called", pipeline.name, name)
     return True
