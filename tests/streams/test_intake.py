@@ -65,6 +65,14 @@ def test_a_dead_letter_keeps_bytes_key_headers_and_place() -> None:
     assert (letter.source_timestamp_ms, letter.log_epoch, letter.reason) == (1500, 3, "invalid_utf8")
 
 
+def test_bad_records_are_counted_among_those_of_producers_only() -> None:
+    pulse = message(encode_pulse(1_796_040_000_000_000), None)
+
+    intake = sort(pulse, message(encode(started("a"))), pulse, message(b"{"), message(encode(started("a")), b"other"))
+
+    assert (intake.records, intake.bad) == (3, [(1, "invalid_json")])
+
+
 def test_null_and_empty_are_told_apart() -> None:
     null, empty = sort(message(None), message(b"", b"")).dead
 

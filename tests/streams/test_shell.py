@@ -106,8 +106,9 @@ def runs_folder(world: World) -> RunsFolder:
     return RunsFolder(tables, Rhythm(5, 0, 0))
 
 
-def shell_of(world: World, folder: Folder) -> Shell:
-    return Shell(cast(Any, world), SETTINGS, "watchline.runs", cast(Any, world), folder)
+def shell_of(world: World, folder: Folder, **changes: Any) -> Shell:
+    settings = SETTINGS.model_copy(update=changes)
+    return Shell(cast(Any, world), settings, "watchline.runs", cast(Any, world), folder)
 
 
 STORY = (
@@ -140,6 +141,35 @@ async def test_a_step_that_fails_once_leads_to_the_same_rows_and_records(step: i
     assert rough.steps > calm.steps
     assert set(rough.data) == {KEY}
     assert findings(rough) == findings(calm)
+
+
+async def test_when_too_many_are_bad_the_worker_stops_with_this_batch_done_and_the_next_in_hand() -> None:
+    world = World()
+    shell = shell_of(world, runs_folder(world), breaker_window=4)
+
+    await shell.absorb(events(PULSE, b"{", b"[", encode(started("a", NOON))))
+    going_on = not world.crashed.done()
+    await shell.absorb(events(PULSE, b"{", encode(started("b", NOON)), first=4))
+    said = list(world.journal)
+    holding = asyncio.create_task(shell.absorb(events(encode(started("c", NOON)), first=7)))
+    await asyncio.sleep(0)
+
+    assert going_on
+    assert "3 of the last 4 records of watchline.runs are bad" in str(world.crashed.result())
+    assert said[-1] == "rows"
+    assert [topic for topic, _ in world.sent].count("watchline.dead-letters") == 3
+    assert not holding.done()
+    assert world.journal == said
+    holding.cancel()
+
+
+async def test_a_batch_that_is_done_again_is_counted_once() -> None:
+    world = World(fail_at=0)
+
+    await shell_of(world, runs_folder(world), breaker_window=4).absorb(events(b"{", b"["))
+
+    assert world.steps > 1
+    assert not world.crashed.done()
 
 
 async def test_a_batch_whose_partition_moved_is_dropped_in_peace() -> None:

@@ -47,6 +47,8 @@ class Intake:
     taken: dict[int, list[Taken]] = field(default_factory=dict)
     misplaced: list[Misplaced] = field(default_factory=list)
     dead: list[DeadLetter] = field(default_factory=list)
+    records: int = 0  # of others: pulses are our own
+    bad: list[tuple[int, str]] = field(default_factory=list)  # of the dead: which of the records, and why
 
 
 class Homes:
@@ -76,13 +78,14 @@ def sort_out(
     epoch: int,
 ) -> Intake:
     """Decode a batch. The payload names the pipeline: a record under another key or partition is to be sent home."""
-    intake = Intake()
+    intake, records = Intake(), 0
     for message in messages:
         taken = intake.taken.setdefault(message.partition, [])
         pulse = decode_pulse(message.value)
         if pulse is not None:
             taken.append(Taken(message.offset, b"", None, pulse))
             continue
+        records += 1
         try:
             check_key(message.key)
             event = decode(message.value, now=now)
@@ -91,6 +94,7 @@ def sort_out(
             check_written_size(event, message.value)
         except BadEvent as bad:
             intake.dead.append(dead_letter_of(message, bad, failed_at=now, epoch=epoch))
+            intake.bad.append((records - 1, bad.reason))
             continue
         pipeline, partition = homes.of(event.pipeline)
         key = watermark_key(event.pipeline, event.dataset) if isinstance(event, WatermarkAdvanced) else pipeline
@@ -98,6 +102,7 @@ def sort_out(
             taken.append(Taken(message.offset, pipeline, event))
         else:
             intake.misplaced.append(Misplaced(partition, key, message.value or b"", headers_of(message)))
+    intake.records = records
     return intake
 
 

@@ -31,6 +31,8 @@ class StreamsSettings(BaseSettings):
     session_timeout_seconds: float = Field(default=10.0, ge=2, le=300)
     rebalance_timeout_seconds: float = Field(default=30.0, ge=2, le=300)
     commit_interval_seconds: float = Field(default=1.0, gt=0, le=60)
+    breaker_window: int = Field(default=1000, ge=1, le=1_000_000)
+    breaker_share: float = Field(default=0.5, gt=0, le=1)
     ready_file: Path | None = None
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import structlog
 from faust.types import EventT
 
+from watchline.schemas.breaker import Breaker, Flood
 from watchline.schemas.errors import Misconfigured
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.effects import Effects
@@ -59,13 +60,18 @@ class Shell:
         self._app, self._settings, self._topic = app, settings, topic
         self._table, self._folder = table, folder
         self._homes = Homes(settings.partitions)
+        self._breaker = Breaker(topic, window=settings.breaker_window, share=settings.breaker_share)
+        self._flooded = False
 
     async def absorb(self, events: Sequence[EventT[Any]]) -> None:
         """Finish a batch, however long it takes: an exception that left an agent would be a batch that is not done.
 
         A batch whose partitions were taken away is dropped; it was not acknowledged, so its new owner reads it. State
-        that can't be read stops the worker: no retry would mend it.
+        that can't be read stops the worker: no retry would mend it. So do too many bad records, once all of their
+        batch is finished: whoever starts again goes on behind it.
         """
+        if self._flooded:
+            await self._hold()
         delay = FIRST_RETRY_SECONDS
         while True:
             try:
@@ -106,12 +112,24 @@ class Shell:
                 "batch.sorted_out", topic=self._topic, dead=len(intake.dead), misplaced=len(intake.misplaced),
                 reasons=sorted({letter.reason for letter in intake.dead}),
             )  # fmt: skip
+        if flood := self._breaker.note(intake.records, intake.bad):
+            await self._stop(flood)
+
+    async def _stop(self, flood: Flood) -> None:
+        """Stop the worker after this batch: its dead letters are durable, so it may be acknowledged."""
+        error, self._flooded = flood.error(), True
+        log.critical("intake.stopped", **flood.facts(), reason=str(error), hint=error.hint)
+        await self._app.crash(error)
 
     async def _give_up(self, wrong: Misconfigured) -> None:
         """Stop the worker with this batch in hand, so that it is not acknowledged."""
         log.critical("worker.gave_up", topic=self._topic, reason=str(wrong), hint=wrong.hint)
         await self._app.crash(wrong)
-        await asyncio.Event().wait()  # the stop of the worker cancels this
+        await self._hold()
+
+    async def _hold(self) -> None:
+        """Keep a batch in hand until the stop of the worker cancels this, so that it is not acknowledged."""
+        await asyncio.Event().wait()
 
     def _check_ownership(self, events: Sequence[EventT[Any]]) -> None:
         """Nothing fences a worker that lost its partitions, so it asks itself right before it writes."""

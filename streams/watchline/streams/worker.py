@@ -8,7 +8,7 @@ import logging
 import faust
 import structlog
 
-from watchline.schemas.errors import Misconfigured
+from watchline.schemas.errors import Misconfigured, WatchlineError
 from watchline.streams.application import build_application
 from watchline.streams.settings import StreamsSettings
 from watchline.streams.topics import check_topics
@@ -18,13 +18,22 @@ log = structlog.get_logger()
 
 
 def run(settings: StreamsSettings) -> None:
-    """Work until SIGTERM or SIGINT; refuses to start on topics that do not fit together."""
+    """Work until SIGTERM or SIGINT; refuses to start on topics that do not fit together.
+
+    Raises the WatchlineError that an agent stopped the worker with, so that it is the last thing that is said.
+    """
     problems = asyncio.run(check_topics(settings.kafka, settings.topics, partitions=settings.partitions))
     if problems:
         raise Misconfigured("; ".join(problems), hint="watchline topics create makes what is missing")
     app = build_application(settings)
     _announce_readiness(app, settings)
-    faust.Worker(app, loglevel=logging.INFO, override_logging=False, redirect_stdouts=False).execute_from_commandline()
+    worker = faust.Worker(app, loglevel=logging.INFO, override_logging=False, redirect_stdouts=False)
+    try:
+        worker.execute_from_commandline()
+    except SystemExit:
+        if isinstance(app.crash_reason, WatchlineError):
+            raise app.crash_reason from None
+        raise
 
 
 def _announce_readiness(app: StreamsApp, settings: StreamsSettings) -> None:

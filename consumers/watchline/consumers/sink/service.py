@@ -14,6 +14,7 @@ from uuid import uuid4
 import structlog
 from aiokafka import AIOKafkaConsumer
 
+from watchline.consumers.sink.breakers import Breakers
 from watchline.consumers.sink.consuming import Claims, joined, polling_meanwhile, report_offsets
 from watchline.consumers.sink.offsets import FenceLost
 from watchline.consumers.sink.persistence import Persistence, Stopped
@@ -31,7 +32,7 @@ async def run(settings: SinkSettings, stop: asyncio.Event) -> None:
     """Carry the streams' topics into Postgres until `stop` is set.
 
     Raises Misconfigured when waiting won't help (schema, permission, credentials) and Unavailable when Kafka can't be
-    reached at the start. Postgres may come and go.
+    reached at the start, WatchlineError when most of a topic can't be read. Postgres may come and go.
     """
     claims = Claims(owner=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}")
     writer = Writer(
@@ -65,6 +66,7 @@ async def carry(
     one who slept, and must join anew.
     """
     persistence = Persistence(writer, stop, settings.retry_max_seconds)
+    breakers = Breakers(window=settings.breaker_window, share=settings.breaker_share)
     reported = 0.0
     async with reading_ahead(partial(read_batch, consumer, claims, settings)) as ahead:
         while not stop.is_set():
@@ -88,6 +90,7 @@ async def carry(
                 continue
             failpoint("P4")  # stored, and Postgres knows how far: nothing is stored twice
             report(batch, refused, time.monotonic() - began)
+            breakers.note(batch.items)
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 await report_offsets(consumer, batch.advances)

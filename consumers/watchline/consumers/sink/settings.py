@@ -31,6 +31,8 @@ class SinkSettings(BaseSettings):
     fetch_wait_ms: int = Field(default=20, ge=1, le=5000)  # the embedded broker answers an empty fetch late
     command_timeout_seconds: float = Field(default=60, gt=0, le=3600)
     retry_max_seconds: float = Field(default=10, gt=0, le=3600)
+    breaker_window: int = Field(default=1000, ge=1, le=1_000_000)
+    breaker_share: float = Field(default=0.5, gt=0, le=1)
 
     @property
     def topics(self) -> Topics:

@@ -114,6 +114,16 @@ class SafeOffsets(Consumer):
         except TimeoutError:
             log.error("commit.unanswered", seconds=COMMIT_SECONDS, then="finished events are read again")
 
+    async def wait_empty(self) -> None:
+        """Wait for batches in hand to end; after a crash they never do, and what is finished is committed without them.
+
+        The stock consumer waits all the same: a worker that had given a batch up would never stop.
+        """
+        if self.app.crash_reason is None:
+            await super().wait_empty()
+        else:
+            await self.commit_and_end_transactions()
+
     async def wait_at_door(self) -> None:
         """Wait until no fetch is under way.
 
