@@ -1,0 +1,48 @@
+"""What is left of a run, and what a plain fold of its log says there must be: a partition at a time."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from aiokafka import TopicPartition
+
+from faults.chaos.ground import PARTITIONS, Ground
+from faults.chaos.log import read
+from faults.invariants.moments import Moment
+from faults.invariants.plain import PlainFold
+from watchline.streams.runs.desk import Rhythm
+
+RHYTHM = Rhythm(pulse=1, settle=0, epoch=0)  # as in `ground.SETTINGS`
+
+
+class MomentFile:
+    """Snapshots, in a file: there are thousands."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file, self.count = path, path.open("wb"), 0
+
+    def keep(self, moment: Moment) -> None:
+        pickle.dump(moment, self._file)
+        self.count += 1
+
+    def __iter__(self) -> Iterator[Moment]:
+        self._file.flush()
+        with self._path.open("rb") as file:
+            while True:
+                try:
+                    yield pickle.load(file)
+                except EOFError:
+                    return
+
+
+async def fold_partition(ground: Ground, number: int, read_to: Mapping[TopicPartition, int]) -> PlainFold:
+    """The plain fold of one partition of the sources, up to where the workers had read it."""
+    topics = ground.topics
+    fold = PlainFold(topics, RHYTHM, partitions=PARTITIONS)
+    for topic in (topics.pipelines, topics.runs, topics.watermarks):
+        place = TopicPartition(topic, number)
+        async for records in read(ground.address, place, read_to.get(place, 0)):
+            fold.take(place, records)
+    return fold

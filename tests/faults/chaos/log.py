@@ -1,0 +1,28 @@
+"""Reading the log at the end: one partition after the other, never all of it at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+PATIENCE_SECONDS = 60.0
+WAIT_MS = 500
+
+
+async def read(bootstrap_servers: str, place: TopicPartition, end: int) -> AsyncIterator[list[ConsumerRecord]]:
+    """The records of a partition below `end`, some thousand at a time; TimeoutError when they don't come."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, group_id=None, enable_auto_commit=False)
+    await consumer.start()
+    try:
+        consumer.assign([place])
+        await consumer.seek_to_beginning(place)
+        while await consumer.position(place) < end:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                found: list[ConsumerRecord] = []
+                while not found:
+                    found = (await consumer.getmany(timeout_ms=WAIT_MS)).get(place, [])
+            yield [record for record in found if record.offset < end]
+    finally:
+        await consumer.stop()
