@@ -1,0 +1,77 @@
+"""Rows that released versions left in the changelog are read by this one; `rows_format_1.json` is never edited."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from watchline.schemas import Misconfigured
+from watchline.streams.rows import (
+    FORMAT,
+    DeclarationRow,
+    End,
+    Mark,
+    OpenIncident,
+    Run,
+    RunsRow,
+    WatermarksRow,
+    decode_row,
+    pack_run,
+    partition_of,
+    unpack_run,
+)
+
+RELEASED = json.loads((Path(__file__).parents[1] / "releases" / "data" / "rows_format_1.json").read_text())
+ID = bytes(range(16))
+NOON = 1_796_040_000_000_000
+
+END = End(ID, NOON + 5, "failed", "crashed", 300_250_000, 1, 2, 3, 2**63 - 1, "2026-11-30", (NOON, ID))
+RUN = Run(
+    ID, NOON, 2, True, ID, NOON - 1, 30.5, NOON + 1, "w0", "w1", "etl-1", True, True, True, ["clock_skew"], END, ID
+)  # fmt: skip
+INCIDENT = OpenIncident(
+    "anomaly", "", ID, NOON, NOON - 2, "fail", "inserts below the expected range", b"[]", 3, 1, True, ID
+)  # fmt: skip
+ROWS: dict[str, RunsRow | DeclarationRow | WatermarksRow] = {
+    "runs": RunsRow(
+        3, 2**40, [RUN, Run(ID)], [pack_run(RUN)], ID, {"inserts": b"\x00\xff"}, NOON, NOON + 7, [INCIDENT]
+    ),
+    "declaration": DeclarationRow(7, 12, NOON, NOON + 1, ID, b'{"pipeline":"orders_daily"}'),
+    "watermarks": WatermarksRow(0, 99, {"": Mark("timestamp", "2026-11-30", NOON, ID, 2)}, ID),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_of_a_released_version_is_read_as_it_was_meant(name: str) -> None:
+    raw, row = bytes.fromhex(RELEASED[name]), ROWS[name]
+
+    assert raw[0] == 1
+    assert decode_row(type(row), raw) == row
+    assert partition_of(raw) == row.partition
+
+
+def test_an_ended_run_within_such_a_row_is_read() -> None:
+    row = decode_row(RunsRow, bytes.fromhex(RELEASED["runs"]))
+
+    assert unpack_run(row.ended[0]) == RUN
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_that_ends_early_has_the_defaults_of_what_came_later(name: str) -> None:
+    """The first release wrote fewer columns; a row of a later one may have more at its end."""
+    kind = type(ROWS[name])
+    oldest = bytes.fromhex(RELEASED["oldest"])
+
+    assert decode_row(kind, oldest) == kind(5, 6)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_of_a_newer_version_stops_the_worker_and_says_what_to_do(name: str) -> None:
+    raw = bytes([FORMAT + 1]) + bytes.fromhex(RELEASED[name])[1:]
+
+    with pytest.raises(Misconfigured, match=f"format {FORMAT + 1}, this version reads {FORMAT}") as caught:
+        decode_row(type(ROWS[name]), raw)
+
+    assert "run the version that wrote it" in (caught.value.hint or "")
