@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ RUN = Run(
 INCIDENT = OpenIncident(
     "anomaly", "", ID, NOON, NOON - 2, "fail", "inserts below the expected range", b"[]", 3, 1, True, ID
 )  # fmt: skip
-ROWS: dict[str, RunsRow | DeclarationRow | WatermarksRow] = {
+ROWS: dict[str, Any] = {
     "runs": RunsRow(
         3, 2**40, [RUN, Run(ID)], [pack_run(RUN)], ID, {"inserts": b"\x00\xff"}, NOON, NOON + 7, [INCIDENT]
     ),
