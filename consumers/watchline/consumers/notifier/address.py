@@ -12,6 +12,9 @@ from watchline.schemas.errors import Misconfigured
 HINT = "copy the address from Slack, Incoming Webhooks; other hosts go into WATCHLINE_SLACK_ALLOWED_HOSTS"
 
 Resolve = Callable[[str], Iterable[str]]
+# NAT64, and the "compatible" addresses that nobody should use any more.
+ENDING_IN_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def addresses_of(host: str) -> list[str]:
@@ -35,9 +38,33 @@ def check_webhook(
         raise _refused("it must have neither a user nor a port")
     if parts.hostname not in {host.lower() for host in allowed_hosts}:
         raise _refused(f"the host {parts.hostname} is not allowed")
-    for address in resolve(parts.hostname):
-        if not ipaddress.ip_address(address.partition("%")[0]).is_global:
-            raise _refused(f"the host {parts.hostname} has the private address {address}")
+    public_addresses(parts.hostname, resolve=resolve)
+
+
+def public_addresses(host: str, *, resolve: Resolve = addresses_of) -> list[str]:
+    """The addresses of `host` as of now, all of them public; `Misconfigured` names one that is not.
+
+    Connect to one of these and ask no resolver again: its next answer may be another one.
+    """
+    found = list(resolve(host))
+    for address in found:
+        if not is_public(address):
+            raise _refused(f"the host {host} has the private address {address}")
+    return found
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the open internet, and the IPv4 address that stands within an IPv6 one, too."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return all(one.is_global and not one.is_multicast for one in (found, *_within(found)))
+
+
+def _within(address: Address) -> list[Address]:
+    if isinstance(address, ipaddress.IPv4Address):
+        return []
+    ends_in_one = any(address in network for network in ENDING_IN_IPV4)
+    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF) if ends_in_one else None
+    return [one for one in (address.ipv4_mapped, address.sixtofour, last) if one is not None]
 
 
 def _split(url: str) -> SplitResult:

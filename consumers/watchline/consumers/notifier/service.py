@@ -15,7 +15,7 @@ import structlog
 
 from watchline.consumers.backoff import backoff
 from watchline.consumers.database import connect
-from watchline.consumers.notifier.address import check_webhook
+from watchline.consumers.notifier.address import check_webhook, public_addresses
 from watchline.consumers.notifier.channel import Channel
 from watchline.consumers.notifier.grouping import Message, plan_messages
 from watchline.consumers.notifier.outbox import Outbox, translated
@@ -148,7 +148,8 @@ def open_channels(settings: NotifierSettings) -> list[Channel]:
     if not addresses:
         return [TerminalChannel()]
     timeout = settings.request_timeout_seconds
-    return [SlackChannel(url, name=name, timeout=timeout) for name, url in addresses.items()]
+    locate = None if settings.slack_allow_insecure else public_addresses
+    return [SlackChannel(url, name=name, timeout=timeout, locate=locate) for name, url in addresses.items()]
 
 
 @asynccontextmanager
