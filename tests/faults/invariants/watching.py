@@ -68,7 +68,7 @@ class Watcher:
             last = stop.is_set()
             try:
                 self._note(await self._look())
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
                 self.failures += 1
                 await self.close()
             try:
