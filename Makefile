@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 ROOTS := schemas sdk streams consumers cli
 CODE := $(wildcard $(ROOTS) migrations tests bench)
 ARGS ?=
+SEED ?= 1
+BROKERS ?= 1
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +30,12 @@ test: setup ## run the tests; ARGS="-k name" for some of them
 test-apache: setup ## the same on Apache Kafka; needs Java 17 and Maven
 	WATCHLINE_TEST_BROKER=apache $(BIN)/python -m pytest $(ARGS)
 
-faults: setup ## kill every part at every failpoint; more with Java and Maven
+faults: setup ## kill every part at every failpoint; MINUTES=6 SEED=1: all at once, by chance
+ifdef MINUTES
+	PYTHONPATH=tests $(BIN)/python -m faults.chaos --minutes $(MINUTES) --seed $(SEED) --brokers $(BROKERS) $(ARGS)
+else
 	WATCHLINE_TEST_BROKER=$(if $(shell command -v mvn),apache,embedded) $(BIN)/python -m pytest -m "" -rs tests/faults $(ARGS)
+endif
 
 check: setup ## format, lint, types and the borders between the packages
 	$(BIN)/ruff format --check $(CODE)

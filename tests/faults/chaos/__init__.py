@@ -1,1 +1,1 @@
-"""A run under load in which everything is killed, frozen, cut off and fed with rubbish, by a schedule that a seed fixes."""
+"""A run under load in which everything is killed, frozen, cut off and fed with rubbish, as a seed schedules it."""

@@ -2,9 +2,9 @@
 
     python -m faults.chaos --minutes 6 --seed 1 [--brokers 3] [--report FILE]
 
-500 events a second, 12 faults a minute, on Apache Kafka and a durable Postgres of its own, all on 127.0.0.1. Without Java
-and Maven it runs on the embedded broker, with fewer kinds of faults, and says which are left out. The same seed gives
-the same schedule. The exit status is 1 when an invariant was violated; the logs stay then.
+500 events a second, 12 faults a minute, on Apache Kafka and a durable Postgres of its own, all on 127.0.0.1. Without
+Java and Maven it runs on the embedded broker, with fewer kinds of faults, and says which are left out. The same seed
+gives the same schedule. The exit status is 1 when an invariant was violated; the logs stay then.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import shutil
 import sys
 import tempfile
@@ -59,6 +60,7 @@ def make_plan(options: argparse.Namespace) -> Plan:
 def main() -> int:
     """Play, report, and say with the exit status whether all held."""
     options, console = parse(), Console(highlight=False, soft_wrap=False)
+    forget_environment()
     plan = make_plan(options)
     announce(plan, console)
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what it says of the faults is no news
@@ -78,6 +80,12 @@ def main() -> int:
             console.print(Text(f"logs: {folder}"))
         else:
             shutil.rmtree(folder)
+
+
+def forget_environment() -> None:
+    """The services see no setting of whoever starts this, nor the tests on their path."""
+    for name in [name for name in os.environ if name.startswith("WATCHLINE_") or name == "PYTHONPATH"]:
+        del os.environ[name]
 
 
 def announce(plan: Plan, console: Console) -> None:

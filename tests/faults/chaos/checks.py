@@ -11,9 +11,11 @@ from zlib import crc32
 
 from aiokafka import TopicPartition
 
-from faults.chaos.ground import PARTITIONS, Ground
+from faults.chaos.commits import Commits
+from faults.chaos.ground import Ground
 from faults.chaos.harvest import MomentFile, fold_partition
 from faults.chaos.journal import Journal
+from faults.chaos.log import PARTITIONS
 from faults.invariants.alerts import alerts_delivered, delivered_once, no_false_alert
 from faults.invariants.changelogs import Changelog
 from faults.invariants.effects import accounted, conservation, dead_letters_whole, one_effect
@@ -56,6 +58,7 @@ class Evidence:
     sink_told: dict[TopicPartition, int]  # what the sinks' group had committed then
     sink_stood: dict[TopicPartition, int]
     crashes: int  # faults that may repeat an alert
+    commits: Commits
     violations: list[Violation] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     expected: Expected = field(default_factory=Expected)
@@ -89,6 +92,8 @@ class Evidence:
         folded = {key: without_offset(row) for key, row in rows.items()}
         self._blame(changelog_is_table(homes, as_read, folded, partition_of=fold.partition_of))
         self._check_commits(fold, changelog.absorbed)
+        events = fold.events.get(TopicPartition(self.ground.topics.runs, number), [])
+        self._blame(await self.commits.ahead(self.ground.address, number, events))
         self._blame(accounted(fold.accounts))
         self._keep(fold)
 

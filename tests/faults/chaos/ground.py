@@ -5,32 +5,38 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psutil  # type: ignore[import-untyped]  # ships no types
+from aiokafka.errors import KafkaError
 
 from brokers.apache import REPOSITORY, ApacheBroker
+from brokers.cluster import ApacheCluster
 from brokers.databases import Postgres, create_database
-from brokers.topics import create_topics
 from faults.chaos.fleet import Fleet
+from faults.chaos.log import PARTITIONS
 from network.kafka import KafkaProxy
 from network.proxy import Proxy
 from slack.fake import FakeSlack
 from stack.services import services
 from watchline.cli.local.broker import EmbeddedBroker
 from watchline.cli.local.postgres import EmbeddedPostgres
+from watchline.cli.reach import kafka_admin
 from watchline.consumers.migrations import migrate
-from watchline.schemas import Topics
+from watchline.schemas import KafkaConnection, Topics
+from watchline.schemas.errors import WatchlineError
 
-PARTITIONS = 4
 SESSION_SECONDS = 4
+IN_SYNC_SECONDS = 90.0
 CACHE = Path(os.environ.get("WATCHLINE_CACHE_DIR") or REPOSITORY / ".cache")
+Kafka = ApacheBroker | ApacheCluster | EmbeddedBroker
 SETTINGS = {
     "WATCHLINE_BATCH_SIZE": "500",
     "WATCHLINE_SESSION_TIMEOUT_SECONDS": str(SESSION_SECONDS),
@@ -55,7 +61,7 @@ class Ground:
     """All parts, running; jobs, workers and sinks reach one broker through `kafka_link`, sinks Postgres by theirs."""
 
     folder: Path
-    broker: ApacheBroker | EmbeddedBroker
+    broker: Kafka
     postgres: EmbeddedPostgres
     slack: FakeSlack
     topics: Topics
@@ -69,11 +75,10 @@ class Ground:
     @property
     def address(self) -> str:
         """Of the broker, past the proxies."""
-        return self.broker.bootstrap_servers if isinstance(self.broker, ApacheBroker) else self.broker.address
+        return address_of(self.broker)
 
-    async def do(self, blocking: object) -> None:
+    async def do(self, blocking: Callable[[], object]) -> None:
         """Run something that blocks in a thread that stays."""
-        assert callable(blocking)
         await asyncio.get_running_loop().run_in_executor(self.hands, blocking)
 
     def kill_postgres(self) -> None:
@@ -81,18 +86,10 @@ class Ground:
         server = psutil.Process(self.postgres.child.pid)
         family = [server, *server.children(recursive=True)]
         for each in family:
-            with _gone_already():
+            with suppress(psutil.NoSuchProcess):  # it went with its server
                 each.send_signal(signal.SIGKILL)
         self.postgres.child.kill()
         psutil.wait_procs(family, timeout=10)
-
-
-@contextmanager
-def _gone_already() -> Iterator[None]:
-    try:
-        yield
-    except psutil.NoSuchProcess:
-        pass  # it went with its server
 
 
 @asynccontextmanager
@@ -109,25 +106,32 @@ async def open_ground(folder: Path, *, apache: bool, nodes: int) -> AsyncIterato
         yield await _furnish(stack, folder, broker, postgres, hands)
 
 
-def start_broker(folder: Path, *, apache: bool, nodes: int) -> ApacheBroker | EmbeddedBroker:
+def start_broker(folder: Path, *, apache: bool, nodes: int) -> Kafka:
     if not apache:
         return EmbeddedBroker(folder / "broker.log").start()
-    assert nodes == 1, "not yet"
+    if nodes > 1:
+        cluster = ApacheCluster(folder / "apache", cache=CACHE, nodes=nodes)
+        cluster.start()
+        return cluster
     broker = ApacheBroker(folder / "apache", cache=CACHE)
     broker.start()
     return broker
 
 
+def address_of(broker: Kafka) -> str:
+    """What clients that are not harmed connect to."""
+    return broker.address if isinstance(broker, EmbeddedBroker) else broker.bootstrap_servers
+
+
 async def _furnish(
     stack: AsyncExitStack,
     folder: Path,
-    broker: ApacheBroker | EmbeddedBroker,
+    broker: Kafka,
     postgres: EmbeddedPostgres,
     hands: ThreadPoolExecutor,
 ) -> Ground:
     topics = Topics(prefix=f"chaos{uuid4().hex[:8]}")
-    address = broker.bootstrap_servers if isinstance(broker, ApacheBroker) else broker.address
-    await create_topics(address, topics.specs(), partitions=PARTITIONS)
+    address = address_of(broker)
     dsn = await create_database(Postgres(postgres.dsn), "watchline")
     await migrate(dsn)
     slack = await stack.enter_async_context(FakeSlack())
@@ -140,7 +144,10 @@ async def _furnish(
     logs = folder / "logs"
     logs.mkdir()
     more = {**SETTINGS, "WATCHLINE_SLACK_WEBHOOK_URL": slack.url, "WATCHLINE_PARTITIONS": str(PARTITIONS)}
+    if isinstance(broker, ApacheCluster):
+        more["WATCHLINE_REPLICATION_FACTOR"] = str(len(broker.nodes))
     fleet = Fleet(stack.enter_context(services(logs, jobs_address, dsn, topics, more)))
+    await create_topics(fleet)
     through_proxy = urlsplit(dsn)._replace(netloc=urlsplit(dsn).netloc.replace(postgres.address, sinks_link.address))
     for number in (1, 2, 3):
         fleet.place(f"worker {number}", "streams")
@@ -148,3 +155,29 @@ async def _furnish(
         fleet.place(f"sink {number}", "sink", WATCHLINE_POSTGRES_DSN=through_proxy.geturl())
     fleet.place("notifier", "notify")
     return Ground(folder, broker, postgres, slack, topics, dsn, jobs_address, kafka_link, sinks_link, fleet, hands)
+
+
+async def create_topics(fleet: Fleet) -> None:
+    """As an operator does."""
+    command = [sys.executable, "-m", "watchline.cli", "topics", "create"]
+    process = await asyncio.create_subprocess_exec(
+        *command, env=fleet.services.job_environment, stdout=asyncio.subprocess.DEVNULL
+    )
+    assert await process.wait() == 0, "the topics could not be made"
+
+
+async def wait_in_sync(ground: Ground) -> None:
+    """Return when every copy of every topic of ours has caught up with its leader."""
+    names = [spec.name for spec in ground.topics.specs()]
+    async with asyncio.timeout(IN_SYNC_SECONDS):
+        while not await is_in_sync(ground.address, names):
+            await asyncio.sleep(0.5)
+
+
+async def is_in_sync(bootstrap_servers: str, names: list[str]) -> bool:
+    try:
+        async with kafka_admin(KafkaConnection(bootstrap_servers=bootstrap_servers)) as admin:
+            described = await admin.describe_topics(names)
+    except (KafkaError, WatchlineError):  # a node that answers may still not know of the others
+        return False
+    return all(len(part["isr"]) == len(part["replicas"]) for topic in described for part in topic["partitions"])

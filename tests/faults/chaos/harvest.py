@@ -8,8 +8,8 @@ from pathlib import Path
 
 from aiokafka import TopicPartition
 
-from faults.chaos.ground import PARTITIONS, Ground
-from faults.chaos.log import read
+from faults.chaos.ground import Ground
+from faults.chaos.log import PARTITIONS, read
 from faults.invariants.moments import Moment
 from faults.invariants.plain import PlainFold
 from watchline.streams.runs.desk import Rhythm

@@ -7,8 +7,9 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from brokers.apache import ApacheBroker
 from brokers.cluster import ApacheCluster
-from faults.chaos.ground import Ground
+from faults.chaos.ground import Ground, wait_in_sync
 from faults.chaos.load import Load, Mode
 from faults.chaos.schedule import Fault
 from network.kafka import PRODUCE, KafkaProxy
@@ -66,7 +67,7 @@ async def joins_and_dies(ground: Ground, _: Load, fault: Fault) -> AsyncIterator
 @asynccontextmanager
 async def broker_down(ground: Ground, _: Load, fault: Fault) -> AsyncIterator[None]:
     broker = ground.broker
-    assert hasattr(broker, "kill")
+    assert isinstance(broker, ApacheBroker)
     await ground.do(broker.kill if fault.kind == "broker killed" else broker.stop)
     yield
     await ground.do(broker.start)
@@ -77,10 +78,12 @@ async def node_down(ground: Ground, _: Load, fault: Fault) -> AsyncIterator[None
     """One of the nodes at a time, each in its turn."""
     cluster = ground.broker
     assert isinstance(cluster, ApacheCluster)
-    node = 1 + fault.number % cluster.nodes
-    await ground.do(lambda: cluster.kill(node) if fault.kind == "node killed" else cluster.stop(node))
+    node = cluster.nodes[fault.number % len(cluster.nodes)]
+    if fault.kind == "node killed":
+        await ground.do(lambda: cluster.kill(node))
     yield
     await ground.do(lambda: cluster.restart(node))
+    await wait_in_sync(ground)  # else two of three are away for those that must agree
 
 
 @asynccontextmanager

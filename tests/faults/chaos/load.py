@@ -63,6 +63,7 @@ class Load:
     def __init__(self, seed: int, topics: Topics, *, pipelines: int = PIPELINES) -> None:
         self.modes: set[Mode] = set()
         self._random = random = Random(f"load {seed}")
+        self._harm = Random(f"harm {seed}")  # of its own, so that the events are the same with and without it
         self._topics = topics
         self._jobs = [
             Job(
@@ -102,7 +103,7 @@ class Load:
             records += self._with_rubbish(self._next(now))
         self._recent = (self._recent + records)[-LATE:]
         if "duplicates" in self.modes:
-            records += [record for record in self._recent if self._random.random() < REPEATED * count / LATE]
+            records += [record for record in self._recent if self._harm.random() < REPEATED * count / LATE]
         return self._in_windows(records)
 
     def _in_windows(self, records: list[Record]) -> list[Record]:
@@ -111,14 +112,14 @@ class Load:
         if "shuffled windows" in self.modes:
             if len(self._held) < LATE:
                 return []
-            self._random.shuffle(self._held)
+            self._harm.shuffle(self._held)
         window, self._held = self._held, []
         return window
 
     def _with_rubbish(self, record: Record) -> Iterator[Record]:
-        if "poison" in self.modes and self._random.random() < 0.1:
+        if "poison" in self.modes and self._harm.random() < 0.1:
             self._poisons += 1
-            value = self._random.choice(RUBBISH) + b" %d" % self._poisons
+            value = self._harm.choice(RUBBISH) + b" %d" % self._poisons
             yield Record(record.topic, record.key, value, f"rubbish:{self._poisons}")
         yield record
 

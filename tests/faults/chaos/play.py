@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,17 +18,20 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from faults.chaos.checks import Evidence
-from faults.chaos.ground import PARTITIONS, Ground, open_ground
+from faults.chaos.commits import Commits
+from faults.chaos.ground import Ground, open_ground
 from faults.chaos.harvest import MomentFile
 from faults.chaos.injectors import inject
 from faults.chaos.journal import Journal
 from faults.chaos.load import Load, record_of
+from faults.chaos.log import PARTITIONS
 from faults.chaos.probes import Probes, Recovery
 from faults.chaos.schedule import Fault
 from faults.chaos.writer import Writer
 from faults.invariants.progress import Recovery as Rest
 from faults.invariants.progress import alive_again
 from faults.invariants.residence import Samples, sampling
+from faults.invariants.values import bounded_memory, monotone_watermarks
 from faults.invariants.violations import Violation, found
 from faults.invariants.watching import watching
 from stack.contents import value
@@ -36,6 +39,7 @@ from watchline.cli.lag import committed_offsets, end_offsets, lag, stored_offset
 from watchline.schemas import KafkaConnection
 
 CORE = ("worker 1", "worker 2", "sink 1", "notifier")
+OLD_SECONDS = 150.0  # a younger process still fills its caches
 REST_SECONDS = 120.0  # the run is given up when it has not come to rest by then
 WATCHED = 12
 UNHEARD = "select count(*) from alert_outbox where state = 'pending'"
@@ -97,6 +101,9 @@ class Run:
         self.probes = Probes(ground.dsn, ground.topics, self.writer, PARTITIONS)
         self.outcome = Outcome(plan)
         self._kafka = KafkaConnection(bootstrap_servers=ground.address)
+        self.commits = Commits(self._kafka, ground.topics, ground.dsn)
+        self._parts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._healed = 0.0
 
     async def go(self) -> None:
         """Start, harm, heal, rest, check."""
@@ -104,7 +111,9 @@ class Run:
             self.ground.fleet.start(name)
         watched = self.load.names[:WATCHED]
         async with (
-            background(self.ground.fleet.keep(), self.probes.watch()),
+            background(
+                self.ground.fleet.keep(), self.probes.watch(), *([self.commits.watch()] if self.plan.apache else ())
+            ),
             watching(self.ground.dsn, self.ground.topics, pipelines=watched, keep=self.moments.keep),
             sampling(self._pids, seconds=2) as samples,
         ):
@@ -151,8 +160,9 @@ class Run:
                 faults.create_task(self._suffer(fault))
 
     async def _suffer(self, fault: Fault) -> None:
-        await inject(self.ground, self.load, fault)
-        self.probes.over(fault)
+        async with self._parts[fault.hits]:  # undoing may take longer than planned
+            await inject(self.ground, self.load, fault)
+            self.probes.over(fault)
 
     def _heal(self) -> None:
         """Every fault has undone itself; this is for the one that could not."""
@@ -227,7 +237,11 @@ class Run:
         )
         for name, sizes in samples.items():
             kind = name.split("-")[0]
-            outcome.memory[kind] = max(outcome.memory.get(kind, 0), *(size for _, size in sizes))
+            outcome.memory[kind] = max([outcome.memory.get(kind, 0), *(size for _, size in sizes)])
+            if sizes[-1][0] - sizes[0][0] > OLD_SECONDS:
+                outcome.violations += bounded_memory(sizes)
+        outcome.violations += self.commits.violations
+        outcome.violations += monotone_watermarks(self.probes.marks)
 
     async def _check(self, read_to: dict[TopicPartition, int], watched: list[str]) -> None:
         topics = self.ground.topics
@@ -235,7 +249,7 @@ class Run:
         told = await committed_offsets(self._kafka, topics.sink_group, outputs)
         crashes = sum(fault.hits in ("notifier", "Postgres") for fault in self.plan.faults)
         evidence = Evidence(
-            self.ground, self.journal, self.moments, watched, read_to, told, await self._stood(), crashes
+            self.ground, self.journal, self.moments, watched, read_to, told, await self._stood(), crashes, self.commits
         )
         await evidence.gather()
         self.outcome.violations += evidence.violations

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID, uuid5
 
@@ -23,6 +23,9 @@ EVERY_SECONDS = 0.5
 POLL_SECONDS = 0.05
 ARRIVED = "select run_id from runs where run_id = any($1::uuid[])"
 UNHEARD = "select count(*) from alert_outbox where state = 'pending' and created_at < $1"
+MARKS = "select pipeline, dataset, effective::bigint as effective from watermarks where updated_at > $1"
+MARKS_SECONDS = 0.5
+LOOK_BACK = timedelta(seconds=30)  # longer than a transaction of the sink may be open
 OF_ALERTS = ("notifier", "Slack")
 
 
@@ -46,10 +49,14 @@ class Probes:
     partitions: int
     recoveries: list[Recovery] = field(default_factory=list)
     sent: int = 0
+    marks: list[tuple[tuple[str, str], int]] = field(default_factory=list)  # each change that was seen, in its order
     slowest: float = 0.0  # seconds from a canary's send to its row
     _flying: dict[UUID, tuple[int, float]] = field(default_factory=dict)
     _names: list[str] = field(init=False)
     _newest: dict[int, float] = field(default_factory=dict)  # when the newest that has arrived was sent
+
+    _stands: dict[tuple[str, str], int] = field(default_factory=dict)
+    _marked: float = 0.0
 
     def __post_init__(self) -> None:
         self._names = list(canary_keys(self.partitions))
@@ -61,13 +68,6 @@ class Probes:
     @property
     def waiting(self) -> list[Recovery]:
         return [each for each in self.recoveries if each.seconds is None]
-
-    @property
-    def age(self) -> float:
-        """Seconds since the canary was sent that arrived last in the slowest partition."""
-        if len(self._newest) < self.partitions:
-            return float("inf")
-        return time.monotonic() - min(self._newest.values())
 
     async def send(self, enough: asyncio.Event) -> None:
         """Send canaries until `enough` is set."""
@@ -102,6 +102,9 @@ class Probes:
                 try:
                     while True:
                         await self._look(connection)
+                        if time.monotonic() - self._marked > MARKS_SECONDS:
+                            await self._look_at_marks(connection)
+                            self._marked = time.monotonic()
                         await asyncio.sleep(POLL_SECONDS)
                 finally:
                     connection.terminate()
@@ -121,6 +124,14 @@ class Probes:
                 done = reached > each.ended
             if done:
                 each.seconds = time.monotonic() - each.ended
+
+    async def _look_at_marks(self, connection: asyncpg.Connection) -> None:
+        """Note where watermarks stand that have changed since the last look."""
+        for row in await connection.fetch(MARKS, datetime.now(UTC) - LOOK_BACK):
+            place = (row["pipeline"], row["dataset"])
+            if self._stands.get(place) != row["effective"]:
+                self._stands[place] = row["effective"]
+                self.marks.append((place, row["effective"]))
 
     def _canary(self, name: str, run_id: UUID) -> Record:
         event = RunEnded(

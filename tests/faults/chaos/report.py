@@ -28,7 +28,7 @@ class Invariant(NamedTuple):
 INVARIANTS = {
     "I1": Invariant("what Kafka acknowledged is stored or set aside"),
     "I2": Invariant("each run, anomaly, incident, watermark once, as the oracle says"),
-    "I3": Invariant("no commit ahead of what is durable (at rest)"),
+    "I3": Invariant("no commit ahead of what is durable"),
     "I4": Invariant("baselines equal those of a plain fold, bit for bit"),
     "I5": Invariant("changelog equals table, each key in one partition"),
     "I6": Invariant("every alert is heard"),
@@ -117,7 +117,8 @@ def _facts(outcome: Outcome) -> Iterable[str]:
     counts, rest = outcome.counts, outcome.rest
     worst = max((each.seconds or math.inf for each in outcome.recoveries), default=0.0)
     yield ""
-    yield f"{len(outcome.recoveries)} faults on {_broker(outcome)}, seed {outcome.plan.seed}; worst recovery {worst:.1f} s"
+    faults = f"{len(outcome.recoveries)} faults on {_broker(outcome)}, seed {outcome.plan.seed}"
+    yield f"{faults}; worst recovery {worst:.1f} s"
     yield (
         f"{counts['acknowledged']:,} records acknowledged in {outcome.seconds:.0f} s ({outcome.rate:.0f} a second), "
         f"{counts['unknown']:,} without an answer"
