@@ -27,8 +27,8 @@ class ApacheBroker:
             "node.id": "1",
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             **listeners(
-                ("PLAINTEXT", "PLAINTEXT", port, port),
-                ("PROXIED", "PLAINTEXT", self.proxied_port, self.advertised_port),
+                ("PLAINTEXT", "PLAINTEXT", port, f"127.0.0.1:{port}"),
+                ("PROXIED", "PLAINTEXT", self.proxied_port, f"127.0.0.1:{self.advertised_port}"),
                 ("CONTROLLER", "PLAINTEXT", controller, None),
             ),
             **replicated(1, 1),

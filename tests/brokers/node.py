@@ -93,11 +93,11 @@ def new_cluster() -> str:
     return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
-def listeners(*named: tuple[str, str, int, int | None]) -> dict[str, str]:
-    """Settings for listeners of (name, protocol, port, advertised port or None for one that is not advertised)."""
+def listeners(*named: tuple[str, str, int, str | None]) -> dict[str, str]:
+    """Settings for listeners of (name, protocol, port, address that clients are told or None)."""
     return {
         "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, _, port, _ in named),
-        "advertised.listeners": ",".join(f"{name}://127.0.0.1:{told}" for name, _, _, told in named if told),
+        "advertised.listeners": ",".join(f"{name}://{address}" for name, _, _, address in named if address),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol, _, _ in named),
     }
 
