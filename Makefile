@@ -1,6 +1,6 @@
 # `make` prints what there is. Nothing but make and Python 3.11 or newer has to be there before.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test test-apache faults check format bench up down constraints clean
+.PHONY: help setup demo dev test test-apache faults fuzz check format bench up down constraints clean
 
 # The first of these that is new enough; another one: make PYTHON=/path/to/python3.
 PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13; do \
@@ -36,6 +36,10 @@ ifdef MINUTES
 else
 	WATCHLINE_TEST_BROKER=$(if $(shell command -v mvn),apache,embedded) $(BIN)/python -m pytest -m "" -rs tests/faults $(ARGS)
 endif
+
+fuzz: setup ## feed the decoders hostile bytes; MINUTES=10, by chance unless SEED=1; REPLAY=target:hex
+	PYTHONPATH=tests $(BIN)/python -m fuzzing $(if $(REPLAY),--replay $(REPLAY),--minutes $(or $(MINUTES),10) \
+		$(if $(filter-out file,$(origin SEED)),--seed $(SEED))) $(ARGS)
 
 check: setup ## format, lint, types and the borders between the packages
 	$(BIN)/ruff format --check $(CODE)

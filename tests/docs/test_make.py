@@ -23,6 +23,7 @@ RUNS = {
     "test": ".venv/bin/python -m pytest",
     "test-apache": "WATCHLINE_TEST_BROKER=apache .venv/bin/python -m pytest",
     "faults": f"WATCHLINE_TEST_BROKER={'apache' if shutil.which('mvn') else 'embedded'} .venv/bin/python -m pytest",
+    "fuzz": "PYTHONPATH=tests .venv/bin/python -m fuzzing",
     "check": ".venv/bin/lint-imports",
     "format": ".venv/bin/ruff format",
     "bench": ".venv/bin/python -m bench",

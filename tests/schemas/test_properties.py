@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzzing.targets import REASONS
 from watchline.schemas import (
     FLAGS,
     AnomalyRule,
@@ -41,27 +42,6 @@ thoroughly = settings(deadline=None, database=None, max_examples=int(os.environ.
 
 T = TypeVar("T")
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
-REASONS = {
-    "null_value",
-    "empty_value",
-    "too_large",
-    "invalid_utf8",
-    "invalid_json",
-    "not_an_object",
-    "too_deep",
-    "too_many_fields",
-    "number_too_large",
-    "non_finite_number",
-    "missing_field",
-    "wrong_type",
-    "invalid_uuid",
-    "invalid_pipeline",
-    "naive_timestamp",
-    "invalid_timestamp",
-    "timestamp_out_of_range",
-    "unknown_event_type",
-    "unsupported_schema_version",
-}
 VALID = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "data/valid").glob("*.json"))]
 
 

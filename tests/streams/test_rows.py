@@ -35,6 +35,16 @@ def test_a_row_of_a_later_format_stops_the_worker() -> None:
         decode_row(RunsRow, b"\x09" + raw[1:])
 
 
+@pytest.mark.parametrize(
+    "raw", [b"", b"\x01", b"\x01" * 30, encode_row(RunsRow(0))[:-1], encode_row(RunsRow(0)) + b"x"]
+)
+def test_a_row_that_is_damaged_stops_the_worker_and_says_what_to_do(raw: bytes) -> None:
+    with pytest.raises(Misconfigured, match="a table row") as stopped:
+        decode_row(RunsRow, raw)
+
+    assert "rebuild the tables" in (stopped.value.hint or "")
+
+
 def test_digests_keep_the_newest_and_match_only_whole_ones() -> None:
     ids = [uuid4().bytes for _ in range(5)]
     digests = b""

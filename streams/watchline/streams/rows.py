@@ -14,7 +14,9 @@ import msgspec
 from watchline.schemas.errors import Misconfigured
 
 FORMAT = 1
+_FORMAT_BYTE = bytes([FORMAT])
 _HEADER = Layout(">BHq")
+HINT = "run the version that wrote it, or rebuild the tables from the log under a new topic prefix"
 
 
 class End(msgspec.Struct, array_like=True, gc=False):
@@ -130,13 +132,13 @@ def encode_row(row: RunsRow | DeclarationRow | WatermarksRow) -> bytes:
 
 
 def decode_row(kind: type[Row], raw: bytes) -> Row:
-    """The row in `raw`; a format that this version doesn't know stops the worker rather than losing state."""
-    if raw[0] != FORMAT:
-        raise Misconfigured(
-            f"a table row has format {raw[0]}, this version reads {FORMAT}",
-            hint="run the version that wrote it, or rebuild the tables from the log under a new topic prefix",
-        )
-    row: Row = _decoders[kind].decode(memoryview(raw)[_HEADER.size :])
+    """The row in `raw`; what this version can't read stops the worker (Misconfigured) rather than losing state."""
+    if raw[:1] != _FORMAT_BYTE:
+        raise Misconfigured(f"a table row has format {raw[0] if raw else None}, this version reads {FORMAT}", hint=HINT)
+    try:
+        row: Row = _decoders[kind].decode(memoryview(raw)[_HEADER.size :])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Misconfigured(f"a table row can't be read as {kind.__name__}: {error}", hint=HINT) from error
     return row
 
 
