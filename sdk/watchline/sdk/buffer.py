@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from watchline.sdk.message import EXPIRED, Counters, Message, Rank
+from watchline.sdk.queue import RankedQueue
 
 FULL = "buffer_full"
 Store = Callable[[list[Message]], tuple[list[Message], str]]
@@ -24,9 +25,8 @@ class Buffer:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._changed = threading.Condition(threading.RLock())
-        self._queue: deque[Message] = deque()
+        self._queue = RankedQueue()
         self._in_flight: dict[Message, None] = {}
-        self._ranks: Counter[Rank] = Counter()
         self._bytes = 0
         self._emitted = self._acknowledged = self._spooled = self._resent = 0
         self._leaving = 0  # on their way to the disk
@@ -37,12 +37,12 @@ class Buffer:
         with self._changed:
             self._emitted += 1
             while self._is_full(message) and self._evict_below(message.rank):
-                self._drop(FULL, 1)
+                pass
             if self._is_full(message):
                 self._drop(FULL, 1)
                 return
             self._queue.append(message)
-            self._add(message, 1)
+            self._bytes += message.size
 
     def refuse(self, reason: str) -> None:
         """Account for an event that never became a message."""
@@ -53,7 +53,7 @@ class Buffer:
     def take(self, limit: int) -> list[Message]:
         """The next messages in order; they stay pending until settled or put back."""
         with self._changed:
-            taken = [self._queue.popleft() for _ in range(min(limit, len(self._queue)))]
+            taken = self._queue.take(limit)
             self._in_flight.update(dict.fromkeys(taken))
             return taken
 
@@ -63,7 +63,7 @@ class Buffer:
             if message not in self._in_flight:
                 return
             del self._in_flight[message]
-            self._add(message, -1)
+            self._bytes -= message.size
             if dropped is None:
                 self._acknowledged += 1
             else:
@@ -79,7 +79,7 @@ class Buffer:
     def put_back(self) -> None:
         """Return what is in flight to the front of the queue, in order."""
         with self._changed:
-            self._queue.extendleft(reversed(self._in_flight))
+            self._queue.put_first(self._in_flight)
             self._in_flight.clear()
 
     def spool(self, store: Store, *, last: bool = True) -> bool:
@@ -105,20 +105,17 @@ class Buffer:
 
     def _take_again(self, messages: list[Message]) -> None:
         """In front of what has come since, as far as there is room."""
-        self._queue.extendleft(reversed(messages))
-        for message in messages:
-            self._add(message, 1)
+        self._queue.put_first(messages)
+        self._bytes += sum(message.size for message in messages)
         while self._queue and (self._held > self._max_events or self._bytes > self._max_bytes):
             if not self._evict_below(Rank.END):
-                self._add(self._queue.pop(), -1)
-            self._drop(FULL, 1)
+                self._bytes -= self._queue.take_last().size
+                self._drop(FULL, 1)
 
     def _take_lasting(self) -> list[Message]:
         with self._changed:
-            waiting = [*self._in_flight, *self._queue]
+            waiting = [*self._in_flight, *self._queue.take(len(self._queue))]
             self._in_flight.clear()
-            self._queue.clear()
-            self._ranks.clear()
             self._bytes = 0
             lasting = [message for message in waiting if message.rank is not Rank.HEARTBEAT]
             self._drop(EXPIRED, len(waiting) - len(lasting))
@@ -134,12 +131,17 @@ class Buffer:
         """Wait until nothing is pending; False after `seconds`, or as soon as `hopeless` says so."""
         deadline = time.monotonic() + seconds
         with self._changed:
-            while self._queue or self._in_flight:
+            while self._held:
                 left = deadline - time.monotonic()
                 if left <= 0 or hopeless():
                     return False
                 self._changed.wait(left)
             return True
+
+    def wait_settled(self, seconds: float) -> None:
+        """Wait until nothing is in flight, at most `seconds`."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._in_flight, seconds)
 
     def notify(self) -> None:
         """Let those who wait look again."""
@@ -166,19 +168,12 @@ class Buffer:
         return self._held >= self._max_events or self._bytes + message.size > self._max_bytes
 
     def _evict_below(self, rank: Rank) -> bool:
-        if not any(count for lower, count in self._ranks.items() if lower < rank):
+        message = self._queue.take_below(rank)
+        if message is None:
             return False
-        lowest = min(lower for lower, count in self._ranks.items() if count)
-        for place, message in enumerate(self._queue):
-            if message.rank == lowest:
-                del self._queue[place]
-                self._add(message, -1)
-                return True
-        return False
-
-    def _add(self, message: Message, sign: int) -> None:
-        self._ranks[message.rank] += sign
-        self._bytes += sign * message.size
+        self._bytes -= message.size
+        self._drop(FULL, 1)
+        return True
 
     def _drop(self, reason: str, count: int) -> None:
         if count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from watchline.schemas.limits import MAX_INTEGER, MAX_KEYS, MAX_NAME, MAX_SECOND
 from watchline.sdk.harmless import log, usable, warn_once
 
 MAX_NESTING = 12  # the record adds two levels, the decoder allows 16
+MAX_ITEMS = 10_000  # of one list; a million would take the job a second
 CUT_MARK = "… [cut]"
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # The names that the decoder refuses; a test holds the two together. Its module would load pydantic.
@@ -98,12 +99,20 @@ def clean_json(value: object, depth: int = MAX_NESTING) -> Any:
     """A JSON value: dates as ISO text, numbers that are not finite as null, the rest as text."""
     if depth > 0 and isinstance(value, Mapping):
         return {key: clean_json(item, depth - 1) for key, item in first_keys("metadata", value).items()}
-    if depth > 0 and isinstance(value, set | frozenset):
+    if depth > 0 and isinstance(value, set | frozenset) and is_short(value):
         # A set has another order in every process, and a declaration the same hash in all.
         return sorted((clean_json(item, depth - 1) for item in value), key=repr)
-    if depth > 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+    if depth > 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes) and is_short(value):
         return [clean_json(item, depth - 1) for item in value]
     return clean_scalar(value)
+
+
+def is_short(values: Collection[object]) -> bool:
+    """Whether a list can be read without holding up the job; one that can't is said, and becomes a text."""
+    if len(values) <= MAX_ITEMS:
+        return True
+    warn_once("list size", "a list of %d items is written as text; at most %d are read", len(values), MAX_ITEMS)
+    return False
 
 
 def clean_scalar(value: object) -> Any:
@@ -114,6 +123,8 @@ def clean_scalar(value: object) -> Any:
         return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
+    if isinstance(value, Collection) and not isinstance(value, str | bytes) and len(value) > MAX_ITEMS:
+        return f"{type(value).__name__} of {len(value)} items {CUT_MARK}"
     return value.isoformat() if isinstance(value, date) else clean_text(value)
 
 

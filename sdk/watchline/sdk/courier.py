@@ -23,7 +23,8 @@ PAUSE_SECONDS = (0.1, 5.0)
 HOPELESS_FAILURES = 3
 SPOOL_AFTER_SECONDS = 5.0
 DISK_AGAIN_SECONDS = 60.0
-FORK_SECONDS = 0.5  # how long a fork may be held up by a connection that does not close
+SETTLE_SECONDS = 0.2  # how long a fork waits for what is under way to be acknowledged
+FORK_SECONDS = 0.5  # how long for a connection to be closed
 
 
 class NotDelivered(Exception):
@@ -57,6 +58,7 @@ class Courier:
         self._forking = True
         life, self._life = self._life, None
         if life is not None:
+            self._buffer.wait_settled(SETTLE_SECONDS)  # so that little is sent twice
             life.stop(FORK_SECONDS)
             self._buffer.put_back()
 
@@ -195,7 +197,9 @@ class Courier:
             pass
         while not life.stopping:
             life.listen()
-            if batch := self._buffer.take(BATCH):
+            if self._forking:
+                await life.wait_news(FORK_SECONDS)
+            elif batch := self._buffer.take(BATCH):
                 failpoint("S2")  # pending until it is acknowledged
                 await self._send(carrier, batch)
                 await life.rest()

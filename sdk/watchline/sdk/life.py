@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
 
 from watchline.sdk.harmless import harmless, log
 from watchline.sdk.message import Message, Settle
@@ -36,9 +37,29 @@ class Carrier(Protocol):
 class Loop(asyncio.SelectorEventLoop):
     """An event loop that needs no other thread: at exit Python starts none and waits for those that there are."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._transports_open: WeakSet[asyncio.Transport] = WeakSet()
+
     async def getaddrinfo(self, host: Any, port: Any, **kind: Any) -> Any:
         """Resolve in this thread; it has nothing else to do without an address."""
         return socket.getaddrinfo(host, port, **kind)
+
+    async def create_connection(self, *arguments: Any, **options: Any) -> Any:
+        """Connect, and remember it for `hang_up`."""
+        transport, protocol = await super().create_connection(*arguments, **options)
+        self._transports_open.add(transport)
+        return transport, protocol
+
+    async def hang_up(self) -> None:
+        """End every connection that is still open: aiokafka forgets the one that it was cancelled in.
+
+        Its sockets are closed in the next turns.
+        """
+        for transport in list(self._transports_open):
+            transport.abort()
+        for _ in range(2):
+            await asyncio.sleep(0)
 
 
 class Life:
@@ -148,15 +169,14 @@ class Life:
             self.loop.run_until_complete(self._task)
         with harmless("closing the connection"):
             self.loop.run_until_complete(end_tasks())
+            self.loop.run_until_complete(self.loop.hang_up())
         self.loop.close()
 
 
 async def end_tasks() -> None:
-    """Cancel what still runs in this loop, and let closed sockets be closed: that takes two more turns."""
+    """Cancel what still runs in this loop."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     if others:
         await asyncio.wait(others, timeout=LAST_SECONDS)
-    for _ in range(2):
-        await asyncio.sleep(0)

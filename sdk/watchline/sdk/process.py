@@ -33,6 +33,7 @@ class Process:
     def __init__(self) -> None:
         self._outlets: dict[Outlet, float] = {}
         self._open: dict[Abortable, None] = {}
+        self._accounts: dict[Outlet, Counters] = {}
         self._armed = False
         self._pid = os.getpid()
 
@@ -69,7 +70,14 @@ class Process:
         for outlet in list(self._outlets):
             with harmless("flushing at exit"):
                 close_for_good(outlet, max(0.0, deadline - time.monotonic()))
-                say_account(outlet.counters())
+                self._say_account(outlet)
+
+    def _say_account(self, outlet: Outlet) -> None:
+        """Once: a worker of multiprocessing comes here by its finaliser and by atexit."""
+        account = outlet.counters()
+        if self._accounts.get(outlet) != account:
+            self._accounts[outlet] = account
+            say_account(account)
 
     def _exit(self) -> None:
         with harmless("a failpoint at exit"):
