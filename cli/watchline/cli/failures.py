@@ -1,4 +1,7 @@
-"""How an error reaches the operator: a line with what and why, a hint on its own line, an exit code."""
+"""How an error reaches the operator: a line with what and why, a hint on its own line, an exit code.
+
+Its text may quote what somebody sent, so what could steer a terminal is escaped.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ import traceback
 import click
 
 from watchline.schemas.errors import Misconfigured, WatchlineError
+from watchline.schemas.printing import printable, printable_lines
 
+LONGEST = 10_000
 EXTRAS_HINT = "pip install 'watchline[server]' for the services, 'watchline[server,embedded]' for dev and demo"
 
 
 def report_failure(error: Exception, *, debug: bool) -> int:
     """Print `error` to stderr and return the exit code it deserves."""
     if debug and not isinstance(error, click.ClickException):
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)).rstrip())
     if isinstance(error, click.Abort):
         return 130
     if isinstance(error, click.ClickException):
@@ -39,16 +44,16 @@ def explain(error: Exception) -> WatchlineError:
 
 def say_error(message: str, *, hint: str | None = None) -> None:
     """Print `error: …` and `hint: …` to stderr, in colour on a terminal only."""
-    click.echo(click.style("error", fg="red", bold=True) + f": {message}", err=True)
+    click.echo(click.style("error", fg="red", bold=True) + f": {printable(message, LONGEST)}", err=True)
     if hint:
         say_hint(hint)
 
 
 def say_hint(hint: str) -> None:
     """Print `hint: …` to stderr."""
-    click.echo(click.style("hint", fg="cyan", bold=True) + f": {hint}", err=True)
+    click.echo(click.style("hint", fg="cyan", bold=True) + f": {printable_lines(hint)}", err=True)
 
 
 def say(message: str) -> None:
     """Tell the operator something: stderr, because stdout is for data."""
-    click.echo(message, err=True)
+    click.echo(printable_lines(message), err=True)

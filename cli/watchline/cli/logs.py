@@ -8,6 +8,10 @@ import sys
 
 import structlog
 
+from watchline.schemas.printing import printable, printable_lines
+
+LINES = ("exception", "stack")
+LONGEST = 2000
 NOISY = ("aiokafka", "faust", "mode", "httpx", "httpcore", "alembic", "asyncio")
 
 
@@ -59,6 +63,21 @@ def _configure(level: int) -> None:
 
 
 def _render() -> list[structlog.typing.Processor]:
+    """JSON escapes whatever is not ASCII; on a terminal we do. Neither shows the variables of a traceback: secrets."""
     if sys.stderr.isatty():
-        return [structlog.dev.ConsoleRenderer()]
+        plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        return [structlog.processors.format_exc_info, _make_printable, plain]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+
+
+def _make_printable(_: object, __: str, facts: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Keys and error texts come from events: none may steer the terminal or look like another line of the log."""
+    for name, value in facts.items():
+        if isinstance(value, str):
+            facts[name] = _set_in(value) if name in LINES else printable(value, LONGEST)
+    return facts
+
+
+def _set_in(text: str) -> str:
+    """Lines that begin further in than those of the log."""
+    return "\n".join(f"  {line}" for line in printable_lines(text).split("\n"))

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from watchline.consumers.notifier.wording import duration, number, printable, shorten, utc
+from watchline.consumers.notifier.wording import duration, number, utc
+from watchline.schemas.printing import printable, shorten
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from watchline.cli.dead_letters.letters import Letter, Summary
-from watchline.consumers.notifier.wording import printable, utc
+from watchline.consumers.notifier.wording import utc
+from watchline.schemas.printing import printable
 
 CUT_BYTES = 4096
 HEX_WIDTH = 16

@@ -15,9 +15,10 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 from watchline.cli.dead_letters.compaction import why_not_last
 from watchline.cli.dead_letters.letters import REDRIVEN_HEADER, Letter, Summary, open_letters, read
 from watchline.cli.reach import kafka_admin
-from watchline.consumers.notifier.wording import printable, utc
+from watchline.consumers.notifier.wording import utc
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.schemas.printing import printable
 from watchline.schemas.topics import MAX_DEAD_LETTER_BYTES, Topics
 
 ACK_MS = 15_000

@@ -23,9 +23,9 @@ from watchline.consumers.notifier.route import Delivery, Route
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.notifier.slack import SlackChannel
 from watchline.consumers.notifier.terminal import TerminalChannel
-from watchline.consumers.notifier.wording import printable
 from watchline.schemas.errors import Unavailable
 from watchline.schemas.failpoints import failpoint
+from watchline.schemas.printing import printable
 
 APPLICATION = "watchline-notifier"
 GROUPS_PER_CLAIM = 500

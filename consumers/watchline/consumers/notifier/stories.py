@@ -8,7 +8,8 @@ from typing import Literal
 from uuid import UUID
 
 from watchline.consumers.notifier.grouping import Alert, Message
-from watchline.consumers.notifier.wording import duration, number, printable, shorten, utc
+from watchline.consumers.notifier.wording import duration, number, utc
+from watchline.schemas.printing import printable, shorten
 from watchline.schemas.records import IncidentFact, IncidentRecord
 
 MAX_TEXT = 400

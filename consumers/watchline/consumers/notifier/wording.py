@@ -1,17 +1,12 @@
-"""Numbers, durations, times and hostile texts as a person reads them."""
+"""Numbers, durations and times as a person reads them."""
 
 from __future__ import annotations
 
 import math
-import unicodedata
 from datetime import UTC, datetime
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 STEPS = ((DAY, "d", HOUR, "h"), (HOUR, "h", MINUTE, "min"), (MINUTE, "min", 1, "s"))
-
-# Like control characters in a terminal, overrides of the writing direction make a text read as another one.
-UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
-DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def number(value: float) -> str:
@@ -48,23 +43,3 @@ def duration(seconds: float) -> str:
 def utc(at: datetime) -> str:
     """A time with its zone: `2026-11-30 14:05:12 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def printable(text: str, limit: int) -> str:
-    """At most `limit` characters of `text` in one line; what could steer a terminal or the direction is escaped."""
-    # Cut before, too: texts of megabytes must not cost a pass over all of them.
-    return shorten("".join(_shown(character) for character in shorten(text, limit)), limit)
-
-
-def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters, an ellipsis in place of the rest."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def _shown(character: str) -> str:
-    if character in "\n\t\r":
-        return " "
-    if unicodedata.category(character) in UNPRINTABLE or character in DIRECTIONS:
-        code = ord(character)
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-    return character
