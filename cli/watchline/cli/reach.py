@@ -10,19 +10,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import (
-    AuthenticationFailedError,
-    AuthenticationMethodNotSupported,
-    KafkaError,
-    UnsupportedSaslMechanismError,
-)
+from aiokafka.errors import KafkaError
 
+from watchline.cli.handshake import REFUSED_LOGIN, find_refusal, refused_login
 from watchline.consumers.database import UNREADABLE, unreadable_dsn
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 
 PATIENCE_SECONDS = 3.0
-REFUSED_LOGIN = (AuthenticationFailedError, AuthenticationMethodNotSupported, UnsupportedSaslMechanismError)
 
 
 @asynccontextmanager
@@ -35,11 +30,10 @@ async def kafka_admin(kafka: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClie
         except ValueError as error:
             raise unusable(kafka, error) from error
         except REFUSED_LOGIN as error:
-            raise Misconfigured(
-                f"Kafka at {kafka.bootstrap_servers} refuses the login: {error}",
-                hint="check WATCHLINE_KAFKA_SASL_*",
-            ) from error
+            raise refused_login(kafka, error) from error
         except (KafkaError, OSError, TimeoutError) as error:
+            if refusal := await find_refusal(kafka):
+                raise refusal from error
             raise Unavailable(
                 f"Kafka does not answer at {kafka.bootstrap_servers}",
                 hint="check WATCHLINE_KAFKA_BOOTSTRAP_SERVERS and WATCHLINE_KAFKA_SECURITY_PROTOCOL; "
@@ -108,8 +102,14 @@ async def check_postgres(dsn: str) -> None:
 
 
 def describe_dsn(dsn: str) -> str:
-    """Where a DSN leads, without user or password."""
+    """Where a DSN leads, without user or password.
+
+    A "/", "?" or "#" in the password ends the address early, and what follows is a piece of the password: nothing is
+    shown then, nor of what is no URL.
+    """
     parts = urlsplit(dsn)
+    if "@" in parts.path + parts.query + parts.fragment or parts.scheme not in ("postgresql", "postgres"):
+        return "the address in WATCHLINE_POSTGRES_DSN"
     query = parse_qs(parts.query)
     host = parts.netloc.rpartition("@")[2] or ",".join(query.get("host", ["localhost"]))
     return f"{host}/{parts.path.lstrip('/')}"

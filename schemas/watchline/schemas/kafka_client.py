@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from watchline.schemas.errors import Misconfigured
 
 PREFIX = "WATCHLINE_KAFKA_"
+CONNECTION_LOGGER = "aiokafka.conn"
 DEFAULT_ADDRESS = "127.0.0.1:9092"
 DEFAULTS = {
     "bootstrap_servers": DEFAULT_ADDRESS,
@@ -50,6 +52,7 @@ def client_arguments(connection: Mapping[str, str | None]) -> dict[str, Any]:
     """Keyword arguments for any aiokafka client; DEFAULTS hold for what `connection` does not say."""
     known: dict[str, str | None] = {**DEFAULTS, **connection}
     protocol = str(known["security_protocol"])
+    logging.getLogger(CONNECTION_LOGGER).addFilter(hide_login)  # once: the same filter is not added again
     arguments: dict[str, Any] = {
         "bootstrap_servers": str(known["bootstrap_servers"]).split(","),
         "security_protocol": protocol,
@@ -63,6 +66,13 @@ def client_arguments(connection: Mapping[str, str | None]) -> dict[str, Any]:
     if protocol.endswith("SSL"):
         arguments["ssl_context"] = make_ssl_context(known["ssl_cafile"], known["ssl_certfile"], known["ssl_keyfile"])
     return arguments
+
+
+def hide_login(record: logging.LogRecord) -> bool:
+    """aiokafka logs every request at DEBUG as it is; that of a login holds the password."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(f"{name}(…)" if "Sasl" in (name := type(one).__name__) else one for one in record.args)
+    return True
 
 
 def make_ssl_context(cafile: str | None, certfile: str | None, keyfile: str | None) -> ssl.SSLContext:

@@ -15,7 +15,7 @@ from watchline.schemas.topics import PARTITIONS, Topics
 class StreamsSettings(BaseSettings):
     """How a worker runs; every field has an environment variable of its name with the prefix `WATCHLINE_`."""
 
-    model_config = SettingsConfigDict(env_prefix="WATCHLINE_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="WATCHLINE_", frozen=True, extra="ignore", hide_input_in_errors=True)
 
     kafka: KafkaConnection = Field(default_factory=KafkaConnection.from_environment)
     topic_prefix: str = "watchline"

@@ -18,7 +18,7 @@ from watchline.schemas.topics import Topics
 class SinkSettings(BaseSettings):
     """All that the sink can be told, from arguments or `WATCHLINE_*`; secrets are redacted in `repr`."""
 
-    model_config = SettingsConfigDict(env_prefix="WATCHLINE_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="WATCHLINE_", frozen=True, extra="ignore", hide_input_in_errors=True)
 
     postgres_dsn: SecretStr
     topic_prefix: str = "watchline"
