@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from watchline.schemas.decoding.identity import FORBIDDEN_IN_NAME as REFUSED
 from watchline.schemas.masking import mask_secrets
 from watchline.sdk import Pipeline
-from watchline.sdk.cleaning import FORBIDDEN_IN_NAME, clean_metadata, clean_text, mask
+from watchline.sdk.cleaning import FORBIDDEN_IN_NAME, MAX_ITEMS, clean_metadata, clean_text, mask
 from watchline.sdk.testing import record
 
 ANYTHING = st.recursive(
@@ -147,3 +148,19 @@ def test_an_event_that_is_too_large_loses_its_maps_and_not_the_fact() -> None:
     started = recorder.raw[1]
     assert started["event_type"] == "run.started"
     assert "metadata" not in started
+
+
+@pytest.mark.parametrize("items", [range(MAX_ITEMS + 1), [0] * (MAX_ITEMS + 1), frozenset(range(MAX_ITEMS + 1))])
+def test_a_list_that_would_hold_up_the_job_becomes_a_text_that_says_so(
+    items: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+
+    found = clean_metadata({"items": items, "other": [1]})
+
+    assert found == {"items": f"{type(items).__name__} of {MAX_ITEMS + 1} items … [cut]", "other": [1]}
+    assert "list" in caplog.text
+
+
+def test_a_long_list_is_kept_whole() -> None:
+    assert clean_metadata({"items": range(MAX_ITEMS)}) == {"items": list(range(MAX_ITEMS))}

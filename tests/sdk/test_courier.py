@@ -243,6 +243,87 @@ def test_reading_ends_in_time_with_an_error_that_says_so(make: Make, kafka: Fake
         courier.read_values(topic, b"k", 0.5)
 
 
+def test_a_fork_finds_no_thread_and_nothing_is_sent_twice_or_forgotten(make: Make, kafka: FakeKafka) -> None:
+    courier = make()
+    courier.emit(message("before"))
+
+    courier.before_fork()
+    courier.emit(message("meanwhile"))
+    threads = [thread.name for thread in threading.enumerate()]
+    courier.after_fork_in_parent()
+
+    assert courier.flush(PATIENT)
+    assert "watchline" not in threads
+    assert values(kafka) == ["before", "meanwhile"]
+
+
+def test_a_fork_takes_no_longer_than_its_budget_when_kafka_is_silent(make: Make, kafka: FakeKafka) -> None:
+    kafka.silent = True
+    courier = make()
+    courier.emit(message("kept"))
+    forking = threading.Thread(target=courier.before_fork)
+
+    forking.start()
+    forking.join(PATIENT)
+
+    assert not forking.is_alive()
+    assert courier.counters().pending == 1
+
+
+def test_who_reads_while_another_thread_forks_gets_an_answer_all_the_same(make: Make, kafka: FakeKafka) -> None:
+    courier = make()
+    courier.emit(message("5"))
+    assert courier.flush(PATIENT)
+    kafka.silent = True
+    courier.before_fork()
+    courier.after_fork_in_parent()
+    found: list[list[bytes]] = []
+    reading = threading.Thread(target=lambda: found.append(courier.read_values("t", b"k", PATIENT)))
+
+    reading.start()
+    wait_until(lambda: kafka.opened == 2)
+    courier.before_fork()
+    kafka.silent = False
+    courier.after_fork_in_parent()
+    reading.join(PATIENT)
+
+    assert found == [[b"5"]]
+
+
+def test_a_disk_that_takes_nothing_costs_no_event_while_memory_has_room(
+    make: Make, kafka: FakeKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("watchline.sdk.courier.SPOOL_AFTER_SECONDS", 0.0)
+    (tmp_path / "outbox").write_text("in the way")
+    kafka.up = False
+    courier = make()
+    for n in range(5):
+        courier.emit(message(n))
+    wait_until(lambda: kafka.opened > 2)
+
+    kafka.up = True
+
+    wait_until(lambda: courier.counters().pending == 0)
+    assert values(kafka) == [str(n) for n in range(5)]
+    assert courier.counters().dropped == {}
+
+
+def test_without_a_thread_to_be_had_events_wait_and_go_to_disk_at_the_end(
+    make: Make, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    courier = make()
+
+    with pytest.raises(RuntimeError, match="new thread"):
+        courier.emit(message("kept"))
+    courier.close(1.0)
+
+    assert courier.counters().spooled == 1
+
+
 class Beater:
     """A run that wants to be asked often, `times` times."""
 
@@ -266,5 +347,18 @@ def test_runs_that_are_watched_are_asked_until_they_have_ended(make: Make) -> No
     courier.emit(message("start"))
 
     assert beater.done.wait(PATIENT)
-    threading.Event().wait(0.1)
+    assert courier.flush(PATIENT)
     assert beater.left == 0
+
+
+def test_runs_are_watched_on_after_a_fork_though_nothing_is_emitted(make: Make) -> None:
+    courier = make()
+    beater = Beater(2)
+    courier.emit(message("start"))
+    assert courier.flush(PATIENT)
+    courier.before_fork()
+
+    courier.watch(beater, 0.01)
+    courier.after_fork_in_parent()
+
+    assert beater.done.wait(PATIENT)

