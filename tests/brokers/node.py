@@ -81,7 +81,7 @@ class Node:
     def _format(self, path: Path, cluster: str, options: Sequence[str]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{name}={value}\n" for name, value in self._settings.items()))
-        tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(path), *options]
+        tool = [*self._java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(path), *options]
         done = subprocess.run(tool, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             path.unlink()  # else the next start would take the log for a formatted one

@@ -58,6 +58,20 @@ async def admin(cluster: ApacheCluster) -> AsyncIterator[AIOKafkaAdminClient]:
     await client.close()
 
 
+async def test_every_topic_that_the_product_makes_has_three_copies(
+    admin: AIOKafkaAdminClient, running: Services
+) -> None:
+    topics = Topics(prefix=running.environment["WATCHLINE_TOPIC_PREFIX"])
+
+    copies = {
+        topic["topic"]: {len(partition["replicas"]) for partition in topic["partitions"]}
+        for topic in await admin.describe_topics()
+        if topic["topic"].startswith(topics.prefix)
+    }
+
+    assert copies == {name: {COPIES} for name in [*(spec.name for spec in topics.specs()), leader_topic(topics)]}
+
+
 async def test_brokers_may_die_one_at_a_time(
     cluster: ApacheCluster, admin: AIOKafkaAdminClient, running: Services, database: str
 ) -> None:
@@ -84,20 +98,6 @@ async def test_brokers_may_die_one_at_a_time(
     assert {encode(event) for event in story} - set(kept) == set()
     await check(database, story, [])
     await check_changelog(cluster, topics)
-
-
-async def test_every_topic_that_the_product_makes_has_three_copies(
-    admin: AIOKafkaAdminClient, running: Services
-) -> None:
-    topics = Topics(prefix=running.environment["WATCHLINE_TOPIC_PREFIX"])
-
-    copies = {
-        topic["topic"]: {len(partition["replicas"]) for partition in topic["partitions"]}
-        for topic in await admin.describe_topics()
-        if topic["topic"].startswith(topics.prefix)
-    }
-
-    assert copies == {name: {COPIES} for name in [*(spec.name for spec in topics.specs()), leader_topic(topics)]}
 
 
 def cut_up(story: Sequence[Event], count: int) -> list[Sequence[Event]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,10 @@ from network.authority import Authority
 from network.rules import rules_of
 from stack.contents import rows
 from stack.services import Services, services
-from watchline.schemas import Topics
+from watchline.cli.reach import check_kafka
+from watchline.cli.settings import read_kafka
+from watchline.schemas import Misconfigured, Topics, Unavailable
+from watchline.streams.topics import create_topics
 
 pytestmark = pytest.mark.durable("it knows neither TLS nor logins")
 USERS = ("jobs", "streams", "sink", "operator")
@@ -34,6 +38,25 @@ for number in range(2):
         run.advance(number + 1)
 sys.exit(not client.flush(20.0))
 """
+HARMLESS = """
+from watchline.sdk import Pipeline, Watchline
+with Watchline().pipeline(Pipeline(name="orders")).run():
+    print("done")
+"""
+
+
+# What is wrong in the settings, and what must be said of it.
+WRONG: dict[str, tuple[dict[str, str], str]] = {
+    "password": ({"SASL_PASSWORD": f"{CANARY}-wrong"}, r"refuses the login"),
+    "user": ({"SASL_USERNAME": "nobody"}, r"refuses the login"),
+    "mechanism": ({"SASL_MECHANISM": "PLAIN"}, r"refuses the login"),
+    "authority": ({"SSL_CAFILE": "theirs/ca.pem"}, r"TLS with Kafka .* fails: .*certificate"),
+    "no authority": ({"SSL_CAFILE": ""}, r"TLS with Kafka .* fails: .*certificate"),
+    "host name": ({"BOOTSTRAP_SERVERS": "127.0.0.1"}, r"TLS with Kafka .* fails: .*127\.0\.0\.1"),
+    "no TLS": ({"SECURITY_PROTOCOL": "SASL_PLAINTEXT"}, r"Kafka does not answer"),
+    "protocol": ({"SECURITY_PROTOCOL": "TLS"}, r"SECURITY_PROTOCOL is wrong"),
+    "name of a setting": ({"SSL_CA_FILE": "ours/ca.pem"}, r"SSL_CA_FILE is no setting"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +77,23 @@ class Secured:
             "WATCHLINE_KAFKA_SASL_USERNAME": user,
             "WATCHLINE_KAFKA_SASL_PASSWORD_FILE": str(self.password_file(user)),
             "WATCHLINE_KAFKA_SSL_CAFILE": str(self.authority.cafile),
+        }
+
+    def resolve(self, changes: dict[str, str]) -> dict[str, str]:
+        """Changes by their full names, with the paths and ports of this broker."""
+        files = {name: str(self.folder / value) if value else "" for name, value in changes.items() if "CA" in name}
+        port = self.broker.login.partition(":")[2]
+        addresses = {name: f"{value}:{port}" for name, value in changes.items() if name == "BOOTSTRAP_SERVERS"}
+        return {f"WATCHLINE_KAFKA_{name}": value for name, value in {**changes, **files, **addresses}.items()}
+
+    def by_certificate(self, user: str, authority: Authority | None = None) -> dict[str, str]:
+        """Settings that replace the login by a certificate."""
+        made = (authority or self.authority).sign(user)
+        return {
+            "WATCHLINE_KAFKA_BOOTSTRAP_SERVERS": self.broker.certificate,
+            "WATCHLINE_KAFKA_SECURITY_PROTOCOL": "SSL",
+            "WATCHLINE_KAFKA_SSL_CERTFILE": str(made.certfile),
+            "WATCHLINE_KAFKA_SSL_KEYFILE": str(made.keyfile),
         }
 
     def password_file(self, user: str) -> Path:
@@ -124,7 +164,7 @@ async def test_every_part_works_over_tls_with_a_login_and_the_rules_of_the_docum
     job = run(["-c", JOB], running, secured.environment("jobs"))
     assert (job.returncode, job.stderr) == (0, "")
     async with asyncio.timeout(60):
-        while await rows(database, "select status, total_rows from runs") != [("succeeded", 5)] * 2:
+        while await rows(database, "select status, inserts from runs") != [("succeeded", 5)] * 2:
             await asyncio.sleep(0.1)
     doctor = command("doctor", running, secured.environment("operator"))
 
@@ -135,3 +175,70 @@ async def test_every_part_works_over_tls_with_a_login_and_the_rules_of_the_docum
     said = [made.stderr, doctor.stdout, doctor.stderr, *(child.log.read_text() for child in (worker, sink))]
     assert CANARY not in "".join(said)
     assert "uthorization" not in "".join(said)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_what_is_wrong_is_refused_and_named_and_no_password_is_shown(
+    secured: Secured, wrong: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    changes, message = WRONG[wrong]
+    for name, value in {**secured.environment("operator"), **secured.resolve(changes)}.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises((Misconfigured, Unavailable), match=message) as caught:
+        await check_kafka(read_kafka())
+
+    shown = "".join(traceback.format_exception(caught.value)) + str(caught.value.hint) + caplog.text
+    assert CANARY not in shown
+
+
+async def test_a_certificate_alone_lets_in_whom_the_rules_allow(
+    secured: Secured, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {**secured.environment("operator"), **secured.by_certificate("operator")}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+    made = await create_topics(read_kafka(), topics, partitions=4, replication_factor=1)
+
+    assert set(made) >= {spec.name for spec in topics.specs()}
+
+
+@pytest.mark.parametrize("issuer", ["nobody", "a stranger"])
+async def test_without_a_certificate_of_the_authority_nobody_is_let_in(
+    secured: Secured, issuer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {**secured.environment("operator"), **secured.by_certificate("operator", secured.stranger)}
+    if issuer == "nobody":
+        del settings["WATCHLINE_KAFKA_SSL_CERTFILE"]
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(Misconfigured, match=r"TLS with Kafka .* fails: .*(certificate|unknown ca)"):
+        await check_kafka(read_kafka())
+
+
+async def test_a_job_with_a_wrong_password_ends_as_without_watchline_and_shows_no_password(
+    secured: Secured, running: Services
+) -> None:
+    wrong = {"WATCHLINE_KAFKA_SASL_PASSWORD": f"{CANARY}-wrong", "WATCHLINE_FLUSH_SECONDS": "4"}
+
+    job = run(["-c", HARMLESS], running, {**secured.environment("jobs"), **wrong})
+
+    assert (job.returncode, job.stdout) == (0, "done\n")
+    assert "watchline" in job.stderr.lower()
+    assert CANARY not in job.stderr
+
+
+async def test_a_worker_without_the_right_to_its_topics_ends_and_says_so(
+    secured: Secured, running: Services, topics: Topics
+) -> None:
+    made = command("topics create", running, secured.environment("operator"))
+    assert made.returncode == 0, made.stderr
+
+    worker = command("streams", running, secured.environment("jobs"))
+    sink = command("sink", running, secured.environment("jobs"))
+
+    assert (worker.returncode, sink.returncode) == (2, 2), worker.stderr + sink.stderr
+    assert topics.changelog("runs") in worker.stderr
+    assert "refuses" in sink.stderr

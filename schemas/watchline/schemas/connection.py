@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
+from watchline.schemas.errors import Misconfigured
 from watchline.schemas.kafka_client import (
     DEFAULT_ADDRESS,
+    DEFAULTS,
     PREFIX,
     client_arguments,
     make_ssl_context,
@@ -20,10 +23,20 @@ from watchline.schemas.kafka_client import (
 __all__ = ["PREFIX", "KafkaConnection", "read_secret"]
 
 
+def refuse_unknown(environment: Mapping[str, str]) -> None:
+    """Raise Misconfigured when a variable begins with `WATCHLINE_KAFKA_` and has no meaning."""
+    known = {PREFIX + name.upper() for name in DEFAULTS}
+    unknown = sorted(
+        name for name in environment if name.startswith(PREFIX) and name.removesuffix("_FILE") not in known
+    )
+    if unknown:
+        raise Misconfigured(f"{unknown[0]} is no setting", hint=f"unset it; there are {', '.join(sorted(known))}")
+
+
 class KafkaConnection(BaseModel):
     """Addresses and credentials of a Kafka cluster; secrets are redacted in `repr`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     bootstrap_servers: str = DEFAULT_ADDRESS
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -36,7 +49,11 @@ class KafkaConnection(BaseModel):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Read `WATCHLINE_KAFKA_*` (the password also from `…_SASL_PASSWORD_FILE`)."""
+        """Read `WATCHLINE_KAFKA_*` (the password also from `…_SASL_PASSWORD_FILE`).
+
+        Misconfigured on a variable that is none: a misspelt SSL_CAFILE must not pass for the system's authorities.
+        """
+        refuse_unknown(os.environ if environment is None else environment)
         return cls.model_validate(read_connection(environment))
 
     def client_arguments(self) -> dict[str, Any]:

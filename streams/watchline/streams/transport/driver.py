@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import aiokafka
 from faust.transport.drivers import TRANSPORTS
 from faust.transport.drivers import aiokafka as stock
 from faust.types import TP
+from mode import Service
 
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.transport.delivery import BatchDelivery
@@ -65,6 +67,17 @@ class Transport(stock.Transport):
 
     Consumer = Consumer
     Producer = SafeProducer
+
+    async def _really_create_topic(
+        self, owner: Service, client: aiokafka.client.AIOKafkaClient, topic: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Make a topic unless it exists.
+
+        Defect of the stock transport: it looks only at the topics that its client has used so far, so it asks for
+        those that exist too, and a worker that may not create topics ends.
+        """
+        if topic not in (await client.fetch_all_metadata()).topics():
+            await super()._really_create_topic(owner, client, topic, *args, **kwargs)
 
 
 def register() -> None:
