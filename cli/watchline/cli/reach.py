@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from watchline.cli.handshake import REFUSED_LOGIN, find_refusal, refused_login
-from watchline.consumers.database import UNREADABLE, unreadable_dsn
+from watchline.consumers.database import UNREADABLE, refused_certificate, unreadable_dsn
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 
@@ -76,6 +77,8 @@ async def postgres(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
             f"WATCHLINE_POSTGRES_DSN can't be used: {error}",
             hint="write it as postgresql://user:password@host:5432/database",
         ) from error
+    except ssl.SSLCertVerificationError as error:  # a ValueError too, so it comes first
+        raise refused_certificate(error) from error
     except UNREADABLE:
         raise unreadable_dsn() from None
     except (asyncpg.PostgresError, OSError, TimeoutError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Any
 
 import asyncpg
@@ -33,6 +34,8 @@ async def connect(dsn: str, *, application: str, **settings: Any) -> asyncpg.Con
         )
     except WRONG as error:
         raise Misconfigured(f"Postgres refuses the connection: {error}", hint="check WATCHLINE_POSTGRES_DSN") from error
+    except ssl.SSLCertVerificationError as error:  # a ValueError too, so it comes first
+        raise refused_certificate(error) from error
     except UNREADABLE:
         raise unreadable_dsn() from None
     except AWAY as error:
@@ -40,6 +43,14 @@ async def connect(dsn: str, *, application: str, **settings: Any) -> asyncpg.Con
             f"Postgres does not answer: {error or type(error).__name__}",
             hint="is it running at the address in WATCHLINE_POSTGRES_DSN?",
         ) from error
+
+
+def refused_certificate(error: ssl.SSLCertVerificationError) -> Misconfigured:
+    """What to say of a server whose certificate is of another authority or name."""
+    return Misconfigured(
+        f"the certificate of Postgres is refused: {error.verify_message}",
+        hint="check sslrootcert and the host name in WATCHLINE_POSTGRES_DSN",
+    )
 
 
 def unreadable_dsn() -> Misconfigured:

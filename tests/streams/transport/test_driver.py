@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
+from faust.transport.drivers.aiokafka import Transport as StockTransport
 from pydantic import SecretStr
 
 from watchline.schemas.connection import KafkaConnection
@@ -81,6 +82,36 @@ async def test_a_source_without_a_commit_is_read_from_the_beginning_again(build:
 
     assert list(positions.position.values()) == [0, 40]
     thread.thread_loop.close()
+
+
+class Listing:
+    """As much of an aiokafka client as a look at the topics needs."""
+
+    def __init__(self, *topics: str) -> None:
+        self._topics = set(topics)
+
+    async def fetch_all_metadata(self) -> Listing:
+        return self
+
+    def topics(self) -> set[str]:
+        return self._topics
+
+
+async def test_a_topic_that_exists_is_not_asked_for_again(
+    build: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def ask(self: Any, owner: Any, client: Any, topic: str, *args: Any) -> None:
+        asked.append(topic)
+
+    monkeypatch.setattr(StockTransport, "_really_create_topic", ask)
+    app = build()
+
+    for topic in ("there", "missing"):
+        await app.transport._create_topic(app.producer, Listing("there"), topic, 4, 1)
+
+    assert asked == ["missing"]
 
 
 def test_credentials_carry_the_password_and_the_mechanism() -> None:
