@@ -11,6 +11,7 @@ from folds.log import NOON, Log, ended
 from watchline.schemas import Mute
 from watchline.streams.declarations import Declared
 from watchline.streams.instants import SECOND, to_micros
+from watchline.streams.runs.desk import Desk
 
 HOUR = timedelta(hours=1)
 LIMITED = Declared(freshness_limit=3600 * SECOND, first_declared_at=to_micros(NOON - 10 * HOUR))
@@ -66,6 +67,32 @@ def test_an_old_change_that_arrives_late_neither_opens_nor_resolves() -> None:
     log.pulse(NOON)
 
     log.append(ended("b", NOON - 3 * HOUR, inserts=1))
+
+    assert log.transitions("freshness") == ["opened"]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_change_ends_it_then_also_before_a_worker_that_has_just_started_reads_a_pulse(restarted: bool) -> None:
+    log = Log(LIMITED)
+    log.append(ended("a", NOON, inserts=1))
+    log.pulse(NOON + HOUR)
+    log.desk = Desk(0) if restarted else log.desk
+
+    log.append(ended("b", NOON + 1.5 * HOUR, updates=1), now=NOON + 2 * HOUR)
+    log.pulse(NOON + 2 * HOUR)
+
+    assert log.transitions("freshness") == ["opened", "resolved"]
+    assert log.incidents[-1].at == NOON + 1.5 * HOUR
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_change_that_was_old_when_it_opened_ends_nothing(restarted: bool) -> None:
+    log = Log(LIMITED)
+    log.append(ended("a", NOON, inserts=1))
+    log.pulse(NOON + 3 * HOUR)
+    log.desk = Desk(0) if restarted else log.desk
+
+    log.append(ended("b", NOON + HOUR, updates=1), now=NOON + 3 * HOUR)
 
     assert log.transitions("freshness") == ["opened"]
 

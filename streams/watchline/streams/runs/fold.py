@@ -119,8 +119,8 @@ class RunsFold:
         watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error, now=now)
-        if record_change(row, run, now) and row.last_change_at is not None and clock:
-            notice_change(scene, row, max(clock, row.last_change_at))
+        if record_change(row, run, now):
+            notice_change(scene, row, clock)
 
     def _keep_ended(self, run: Run) -> None:
         """Keep the newest ended runs whole; an older one leaves only a digest of its id.

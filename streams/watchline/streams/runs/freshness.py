@@ -42,18 +42,26 @@ def age_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
 def watch_age(scene: Scene, row: RunsRow, at: int) -> None:
     """Open the freshness incident once the data is older than its limit at the pulse `at`, else resolve it."""
     limit = scene.declared.freshness_limit
+    incident = find_incident(row, "freshness")
     if limit is None or at < _fresh_until(scene, row, limit):
-        notice_change(scene, row, at)
-    elif find_incident(row, "freshness") is None and scene.declared.watches("freshness", at):
+        if incident:
+            resolve_incident(scene, row, incident, at=at, reason="recovered")
+    elif incident is None and scene.declared.watches("freshness", at):
         _open(scene, row, at, limit)
 
 
-def notice_change(scene: Scene, row: RunsRow, at: int) -> None:
-    """Resolve the freshness incident if the data is fresh at `at`; an event never opens one, only a pulse does."""
-    limit = scene.declared.freshness_limit
+def notice_change(scene: Scene, row: RunsRow, clock: int) -> None:
+    """Resolve the freshness incident as of the last change, if that is fresh at the pulse `clock`.
+
+    An event never opens one, only a pulse does. `clock` is 0 until a worker has read a pulse; but it is never less than
+    the pulse that opened the incident, so a worker that has just started decides as one that never stopped.
+    """
+    limit, changed_at = scene.declared.freshness_limit, row.last_change_at
     incident = find_incident(row, "freshness")
-    if incident and (limit is None or at < _fresh_until(scene, row, limit)):
-        resolve_incident(scene, row, incident, at=at, reason="recovered")
+    if incident is None or changed_at is None:
+        return
+    if limit is None or max(clock, incident.opened_at) < _fresh_until(scene, row, limit):
+        resolve_incident(scene, row, incident, at=changed_at, reason="recovered")
 
 
 def _fresh_until(scene: Scene, row: RunsRow, limit: int) -> int:
