@@ -65,7 +65,6 @@ def main() -> int:
     announce(plan, console)
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what it says of the faults is no news
     folder, began = Path(tempfile.mkdtemp(prefix="watchline-chaos-")), time.monotonic()
-    folder.chmod(0o755)  # Postgres runs as another user when we are root
     outcome: Outcome | None = None
     try:
         outcome = asyncio.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,12 +38,14 @@ from faults.invariants.stored import (
 from faults.invariants.tables import changelog_is_table, replay_equality
 from faults.invariants.values import finite_values
 from faults.invariants.violations import Violation, found
+from slack.fake import Received
 from stack.contents import RUNS
 from stack.oracle import Expected
 from watchline.streams.rows import RunsRow, decode_row, encode_row
 
 BUCKET = 200_000  # identities held in memory at a time
 EFFECTS = ("started", "ended", "watermark")
+MORE = re.compile(r"and (\d+) more \(")
 OF_PIPELINES = RUNS.replace(" from runs ", " from runs where pipeline = any($1) ")
 
 
@@ -153,7 +156,10 @@ class Evidence:
             "messages": len(self.ground.slack.accepted),
         }
         self.counts["alerts heard again"] = len(heard) - len(set(heard))
-        self._blame(alerts_delivered(expected, heard))
+        unnamed, hidden = expected.difference(heard), sum(map(hidden_in, self.ground.slack.accepted))
+        self.counts["alerts told by their number"] = len(unnamed)
+        if len(unnamed) > hidden:  # a long message ends with how many more there are
+            self._blame(alerts_delivered(expected, heard))
         self._blame(delivered_once(heard, crashes=self.crashes))
         self._blame(no_false_alert(said, heard))
 
@@ -183,6 +189,12 @@ def without_offset(row: bytes) -> bytes:
 def bucket(identities: Iterable[str], turn: int, turns: int) -> Iterator[str]:
     """Those whose effect can be told in Postgres, of one turn."""
     return (one for one in identities if one.split(":")[0] in EFFECTS and crc32(one.encode()) % turns == turn)
+
+
+def hidden_in(message: Received) -> int:
+    """How many incidents a message tells of and does not name."""
+    told = MORE.search(message.text)
+    return int(told[1]) if told else 0
 
 
 def secrets_in(ground: Ground) -> list[Violation]:

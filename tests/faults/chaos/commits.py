@@ -47,7 +47,15 @@ class Commits:
             try:
                 async with asyncio.timeout(20):
                     await self._look()
-            except (KafkaError, WatchlineError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except (
+                KafkaError,
+                WatchlineError,
+                OSError,
+                TimeoutError,
+                asyncpg.PostgresError,
+                asyncpg.InterfaceError,
+                asyncpg.InternalClientError,
+            ):
                 self.missed += 1
             await asyncio.sleep(EVERY_SECONDS)
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -93,7 +93,9 @@ class Ground:
 
 
 @asynccontextmanager
-async def open_ground(folder: Path, *, apache: bool, nodes: int) -> AsyncIterator[Ground]:
+async def open_ground(
+    folder: Path, environment: Mapping[str, str], *, apache: bool, nodes: int
+) -> AsyncIterator[Ground]:
     """Start everything that does not suffer alone; the services are placed and not started."""
     async with AsyncExitStack() as stack:
         hands = stack.enter_context(ThreadPoolExecutor(8))
@@ -103,7 +105,7 @@ async def open_ground(folder: Path, *, apache: bool, nodes: int) -> AsyncIterato
         postgres = EmbeddedPostgres(folder / "postgres")
         await loop.run_in_executor(hands, postgres.start)
         stack.push_async_callback(loop.run_in_executor, hands, postgres.stop)
-        yield await _furnish(stack, folder, broker, postgres, hands)
+        yield await _furnish(stack, folder, environment, broker, postgres, hands)
 
 
 def start_broker(folder: Path, *, apache: bool, nodes: int) -> Kafka:
@@ -126,6 +128,7 @@ def address_of(broker: Kafka) -> str:
 async def _furnish(
     stack: AsyncExitStack,
     folder: Path,
+    environment: Mapping[str, str],
     broker: Kafka,
     postgres: EmbeddedPostgres,
     hands: ThreadPoolExecutor,
@@ -144,6 +147,7 @@ async def _furnish(
     logs = folder / "logs"
     logs.mkdir()
     more = {**SETTINGS, "WATCHLINE_SLACK_WEBHOOK_URL": slack.url, "WATCHLINE_PARTITIONS": str(PARTITIONS)}
+    more |= environment
     if isinstance(broker, ApacheCluster):
         more["WATCHLINE_REPLICATION_FACTOR"] = str(len(broker.nodes))
     fleet = Fleet(stack.enter_context(services(logs, jobs_address, dsn, topics, more)))

@@ -27,6 +27,7 @@ from watchline.schemas.topics import watermark_key
 PIPELINES = 200
 SLOW_EVERY = 20  # every so many pipelines has runs that last longer than they should
 STALE_EVERY = 25  # every so many pipelines loads too seldom
+HANGING = 0.05  # of the runs of a slow pipeline: a message names six incidents, and more must not wait for one
 QUIET = timedelta(seconds=9)
 REPEATED, LATE = 0.3, 400  # this share of the records again, up to so many records later
 Mode = Literal["duplicates", "shuffled windows", "poison"]
@@ -52,7 +53,7 @@ class Job:
     seconds: float
     slow: bool
     stale: bool
-    open: list[tuple[UUID, datetime]] = field(default_factory=list)
+    open: list[tuple[UUID, datetime, float]] = field(default_factory=list)  # with the least seconds that it lasts
     loads: int = 0
     quiet_until: datetime | None = None
 
@@ -134,10 +135,11 @@ class Load:
         common: dict[str, Any] = {"event_id": self._id(), "occurred_at": now, "pipeline": job.name}
         draw = self._random.random()
         if not job.open or (draw < 0.03 and len(job.open) < 3):
-            job.open.append((self._id(), now))
+            hangs = job.slow and self._random.random() < HANGING
+            job.open.append((self._id(), now, 5 + 3 * self._random.random() if hangs else 0.0))
             return RunStarted(run_id=job.open[-1][0], **common)
-        run_id, started_at = job.open[0]
-        if draw > 0.8 or (job.slow and (now - started_at).total_seconds() < 2 + 4 * self._random.random()):
+        run_id, started_at, least = job.open[0]
+        if draw > 0.8 or (now - started_at).total_seconds() < least:
             return RunHeartbeat(run_id=run_id, inserts=int(job.rows * draw), **common)
         if 0.7 < draw < 0.72:
             job.loads += 1

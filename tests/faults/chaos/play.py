@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -56,6 +56,7 @@ class Plan:
     apache: bool
     nodes: int = 1
     rate: int = 500
+    environment: Mapping[str, str] = field(default_factory=dict)  # more of it for the services
 
 
 @dataclass
@@ -82,7 +83,7 @@ class Outcome:
 
 async def play(plan: Plan, folder: Path, say: Callable[[str], None]) -> Outcome:
     """Play it on parts of its own in `folder`; what was violated is in the outcome."""
-    async with open_ground(folder, apache=plan.apache, nodes=plan.nodes) as ground:
+    async with open_ground(folder, plan.environment, apache=plan.apache, nodes=plan.nodes) as ground:
         run = Run(plan, ground, folder, say)
         with run.journal:
             await run.go()

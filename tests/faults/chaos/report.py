@@ -127,6 +127,7 @@ def _facts(outcome: Outcome) -> Iterable[str]:
         f"{counts[name]:,} {name}" for name in ("events", "runs", "anomalies", "incidents", "alerts", "dead letters")
     )
     yield f"{counts['messages']:,} messages taken by Slack, {counts['alerts heard again']} alerts heard again"
+    yield f"{counts['alerts told by their number']} alerts were not named in a long message, and counted there"
     yield f"{counts['moments']:,} different snapshots of Postgres; {counts['late rows in the changelog']} late rows"
     yield f"after the last fault: lag 0 in {rest.lag_seconds:.1f} s, a canary in {rest.canary_seconds:.2f} s"
     yield f"slowest canary {outcome.slowest_canary:.1f} s, slowest stop {outcome.longest_stop:.1f} s"
