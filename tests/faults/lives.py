@@ -48,6 +48,17 @@ async def died(child: Child, failpoint: str) -> None:
     assert child.exit_code == -signal.SIGKILL, f"{child.name}: {child.exit_code}\n{child.log.read_text()[-3000:]}"
 
 
+async def dies_or_lives(running: Services, command: str, failpoint: str) -> bool:
+    """Start a service: whether it has killed itself at `failpoint`; one that became ready instead is stopped."""
+    child = running.launch(command, WATCHLINE_FAILPOINT=failpoint)
+    ready = running.folder / f"{child.name}.ready"
+    async with asyncio.timeout(DEATH_SECONDS):
+        while child.exit_code is None and not ready.exists():
+            await asyncio.sleep(0.02)
+    child.stop(seconds=20)
+    return child.exit_code == -signal.SIGKILL
+
+
 async def fail(running: Services, command: str, failpoint: str) -> None:
     """Start a service that meets an error nobody foresaw, and return when it has given up."""
     child = running.launch(command, WATCHLINE_FAILPOINT=failpoint)

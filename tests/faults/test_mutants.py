@@ -12,9 +12,10 @@ import pytest
 
 from brokers.kinds import Broker
 from faults import test_notifier as notifier
-from faults import test_streams as streams
+from faults.invariants.changelogs import Changelog
 from faults.judged import Judged, undeclared_history
 from faults.lives import QUICK, die
+from faults.streamed import Streamed
 from slack.fake import Answer, FakeSlack
 from stack.contents import rows
 from stack.services import services
@@ -89,17 +90,17 @@ async def test_a_sink_without_a_bug_passes_the_same_check_in_any_time_zone(
 async def test_a_batch_that_fails_once_is_folded_all_the_same_and_a_bug_in_that_is_noticed(
     mutant: str, failpoints: Sequence[str], tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
-    story = undeclared_history()
-    ends, letters = await streams.send(broker, topics, story)
+    streamed = Streamed(broker, topics, database)
+    await streamed.send(undeclared_history())
     more = {**QUICK, **planted(mutant)}
     with services(tmp_path, broker.bootstrap_servers, database, topics, more) as running:
         running.launch("sink")
         for failpoint in failpoints:
             await die(running, "streams", failpoint)
-        await streams.finish(running, broker, topics, database, ends, WATCHLINE_FAILPOINT="F4:raise:3")
+        await streamed.finish(running, WATCHLINE_FAILPOINT="F4:raise:3")
 
     with pytest.raises(AssertionError) if mutant else nullcontext():
-        await streams.check(database, story, letters)
+        await streamed.check()
 
 
 @SHORT_SESSIONS
@@ -108,15 +109,16 @@ async def test_a_record_under_a_wrong_key_reaches_the_partition_of_its_pipeline(
     mutant: str, tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
     events = [RunStarted(event_id=number(n), occurred_at=NOON, pipeline=f"p{n}", run_id=number(-n)) for n in range(20)]
-    ends, _ = await streams.send(broker, topics, events, key_of=lambda event: b"another")
+    streamed = Streamed(broker, topics, database)
+    await streamed.send(events, key_of=lambda event: b"another")
     with services(tmp_path, broker.bootstrap_servers, database, topics, {**QUICK, **planted(mutant)}) as running:
         running.launch("sink")
-        await streams.finish(running, broker, topics, database, ends)
+        await streamed.finish(running)
 
     found = await rows(database, "select count(*) from runs")
-    homes = await streams.partitions_of_keys(broker, topics.changelog("runs"))
+    held = await Changelog(broker.bootstrap_servers, topics).read()
     assert found == [(20,)]
-    assert ({key for key in homes if key == b"another"} == {b"another"}) is bool(mutant)
+    assert (b"another" in held.homes) is bool(mutant)
 
 
 @SHORT_SESSIONS
@@ -127,10 +129,11 @@ async def test_a_watermark_stands_at_its_highest_and_counts_each_regression_once
     heights = [5, 9, 7, 12, 3, 11]
     events = [advance(at, height) for at, height in enumerate(heights)]
     repeated = [event for event in events for _ in range(2)]
-    ends, _ = await streams.send(broker, topics, repeated)
+    streamed = Streamed(broker, topics, database)
+    await streamed.send(repeated)
     with services(tmp_path, broker.bootstrap_servers, database, topics, {**QUICK, **planted(mutant)}) as running:
         running.launch("sink")
-        await streams.finish(running, broker, topics, database, ends)
+        await streamed.finish(running)
 
     stored = await rows(database, "select effective, regressions from watermarks")
     lower = sum(height < max(heights[: at + 1]) for at, height in enumerate(heights))

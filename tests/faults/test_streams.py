@@ -1,57 +1,79 @@
-"""A worker dies at each of its failpoints, three times in one log: nothing is lost and nothing counts twice."""
+"""A worker dies at each of its failpoints, four times in one log: nothing is lost and nothing counts twice."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from brokers.kinds import Broker
-from faults.judged import LETTER_ROWS, LetterRow, undeclared_history
-from faults.lives import QUICK, Offsets, behind, die, died, points
-from stack.contents import assert_equal, rows
-from stack.oracle import expect
+from faults.invariants.watching import watching
+from faults.judged import undeclared_history
+from faults.lives import QUICK, die, died, dies_or_lives, points
+from faults.streamed import Streamed
 from stack.services import Services, services
-from watchline.cli.lag import committed_offsets, end_offsets, stored_offsets
-from watchline.consumers.database import connect
-from watchline.schemas import Event, KafkaConnection, Topics, encode
+from watchline.schemas import Event, Topics
 
-BAD = b'{"event_type": \x00\xff'
-EVERY = 10  # a bad record behind so many good ones, so that most batches have one
+SLOWLY = ",F1:sleep:0.05"  # so that the log lasts longer than some commits and ticks
+QUIET = {"WATCHLINE_PULSE_SECONDS": "3600"}  # no pulses: what comes is what was sent
+# The first, the second and a late pass; then the last one, when the last events of the log are in hand.
 POINTS = {
     "F1": ("F1:kill:1", "F1:kill:2", "F1:kill:12"),
     "F2": ("F2:kill:1", "F2:kill:2", "F2:kill:12"),
     "F3": ("F3:kill:1", "F3:kill:2", "F3:kill:12"),
     "F4": ("F4:kill:1", "F4:kill:2", "F4:kill:12"),
-    "F5": ("F5:kill:1,F1:sleep:0.05", "F5:kill:2,F1:sleep:0.05", "F5:kill:4,F1:sleep:0.05"),
-    "F6": ("F6:kill:1,F1:sleep:0.05", "F6:kill:2,F1:sleep:0.05", "F6:kill:4,F1:sleep:0.05"),
-    "F7": ("F3:kill:12", "F7:kill:1", "F7:kill:2", "F7:kill:3"),  # the first leaves something to recover
-    "F9": ("F9:kill:1,F1:sleep:0.05", "F9:kill:2,F1:sleep:0.05", "F9:kill:5,F1:sleep:0.05"),
+    "F5": ("F5:kill:1" + SLOWLY, "F5:kill:2" + SLOWLY, "F5:kill:4" + SLOWLY),
+    "F6": ("F6:kill:1" + SLOWLY, "F6:kill:2" + SLOWLY, "F6:kill:4" + SLOWLY),
+    "F9": ("F9:kill:1" + SLOWLY, "F9:kill:2" + SLOWLY, "F9:kill:5" + SLOWLY),
     "D1": ("D1:kill:1", "D1:kill:2", "D1:kill:8"),
     "D2": ("D2:kill:1", "D2:kill:2", "D2:kill:8"),
     "D3": ("D3:kill:1", "D3:kill:2", "D3:kill:8"),
 }
+LAST = 4  # events that are left for the last death
 
 
 @pytest.mark.durable("a restarted worker recovers its tables from changelogs")
 @pytest.mark.parametrize("point", points(POINTS, always="F3"))
-async def test_a_worker_that_dies_at_its_first_second_and_a_late_pass_of(
+async def test_a_worker_that_dies_at_its_first_second_a_late_and_its_last_pass_of(
     point: str, tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
-    story = undeclared_history()
-    ends, letters = await send(broker, topics, story)
-    with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
-        running.launch("sink")
-        for failpoint in POINTS[point]:
-            await die(running, "streams", failpoint)
-        await finish(running, broker, topics, database, ends)
+    streamed, (story, last) = Streamed(broker, topics, database), split()
+    await streamed.send(story)
+    async with watching(database, topics) as moments:
+        with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
+            running.launch("sink")
+            for failpoint in POINTS[point]:
+                await die(running, "streams", failpoint)
+                await streamed.check_commits()
+            await streamed.read_to_the_end(running, **QUIET)
+            await streamed.send(last)
+            await die(running, "streams", f"{point}:kill:1", **QUIET)
+            await streamed.check_commits()
+            await streamed.finish(running)
 
-    await check(database, story, letters)
-    await check_changelog(broker, topics)
+    await streamed.check(moments)
+
+
+@pytest.mark.durable("a restarted worker recovers its tables from changelogs")
+@pytest.mark.faults
+async def test_a_worker_that_dies_at_every_step_of_its_recovery(
+    tmp_path: Path, broker: Broker, topics: Topics, database: str
+) -> None:
+    streamed, (story, last) = Streamed(broker, topics, database), split()
+    await streamed.send(story)
+    async with watching(database, topics) as moments:
+        with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
+            running.launch("sink")
+            await die(running, "streams", "F3:kill:12")  # leaves something to recover
+            steps = 1
+            while await dies_or_lives(running, "streams", f"F7:kill:{steps}"):
+                await streamed.check_commits()
+                steps += 1
+            await streamed.send(last)
+            await streamed.finish(running)
+
+    assert steps > 2
+    await streamed.check(moments)
 
 
 @pytest.mark.durable("a restarted worker recovers its tables from changelogs")
@@ -59,22 +81,29 @@ async def test_a_worker_that_dies_at_its_first_second_and_a_late_pass_of(
 async def test_a_worker_that_dies_while_the_group_takes_its_partitions_away(
     tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
-    story = undeclared_history()
-    ends, letters = await send(broker, topics, story)
-    with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
-        running.launch("sink")
-        await die(running, "streams", "F8:kill:1")
-        for number in (2, 3):
-            dying = running.start("streams", WATCHLINE_FAILPOINT=f"F8:kill:{number},F1:sleep:0.05")
-            companion = running.start("streams")  # the second pass of the other
-            if number == 3:
-                companion.stop()  # its third
-            await died(dying, f"F8:kill:{number}")
-            companion.stop()
-        await finish(running, broker, topics, database, ends)
+    streamed = Streamed(broker, topics, database)
+    await streamed.send(undeclared_history())
+    async with watching(database, topics) as moments:
+        with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
+            running.launch("sink")
+            await die(running, "streams", "F8:kill:1")
+            for number in (2, 3):
+                await die_of_a_companion(running, number)
+                await streamed.check_commits()
+            await streamed.finish(running)
 
-    await check(database, story, letters)
-    await check_changelog(broker, topics)
+    await streamed.check(moments)
+
+
+async def die_of_a_companion(running: Services, number: int) -> None:
+    """Another worker joins, and leaves, until the first one has had enough."""
+    failpoint = f"F8:kill:{number}{SLOWLY}"
+    dying = running.start("streams", WATCHLINE_FAILPOINT=failpoint)
+    companion = running.start("streams")  # the second pass of the other
+    if number == 3:
+        companion.stop()  # its third
+    await died(dying, failpoint)
+    companion.stop()
 
 
 @pytest.mark.durable("the same checks as above need true offsets")
@@ -82,95 +111,21 @@ async def test_a_worker_that_dies_while_the_group_takes_its_partitions_away(
 async def test_a_worker_outlives_a_failure_at_each_step_of_a_batch(
     tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
-    story = undeclared_history()
-    ends, letters = await send(broker, topics, story)
+    streamed = Streamed(broker, topics, database)
+    await streamed.send(undeclared_history())
     steps = ("F9", "F1", "F2", "F3", "F4", "D1", "D2", "D3")
-    with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
-        running.launch("sink")
-        failures = ",".join(f"{step}:raise:{number}" for number, step in enumerate(steps, start=2))
-        await finish(running, broker, topics, database, ends, WATCHLINE_FAILPOINT=failures)
-        said = running.running[-1].log.read_text()
+    async with watching(database, topics) as moments:
+        with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
+            running.launch("sink")
+            failures = ",".join(f"{step}:raise:{number}" for number, step in enumerate(steps, start=2))
+            worker = await streamed.finish(running, WATCHLINE_FAILPOINT=failures)
+            said = worker.log.read_text()
 
     assert [step for step in steps if f"{step}, pass" not in said] == []
-    await check(database, story, letters)
-    await check_changelog(broker, topics)
+    await streamed.check(moments)
 
 
-def own_key(event: Event) -> bytes:
-    return event.pipeline.encode()
-
-
-async def send(
-    broker: Broker, topics: Topics, story: Sequence[Event], *, key_of: Callable[[Event], bytes] = own_key
-) -> tuple[Offsets, list[LetterRow]]:
-    """Write all events with bad records in between; where the log ends, and the dead letters that must come."""
-    ends: dict[TopicPartition, int] = {}
-    letters: list[LetterRow] = []
-    async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers, acks="all", linger_ms=1) as producer:
-        for number, event in enumerate(story):
-            key, topic = key_of(event), topic_of(topics, event)
-            sent = await producer.send_and_wait(topic, encode(event), key=key)
-            if number % EVERY == 0:
-                sent = await producer.send_and_wait(topic, BAD, key=key)
-                letters.append((sent.topic, sent.partition, sent.offset, "invalid_utf8", key, BAD))
-            ends[TopicPartition(sent.topic, sent.partition)] = sent.offset + 1
-    return ends, sorted(letters)
-
-
-def topic_of(topics: Topics, event: Event) -> str:
-    return topics.watermarks if event.event_type.startswith("watermark.") else topics.runs
-
-
-async def finish(running: Services, broker: Broker, topics: Topics, dsn: str, ends: Offsets, **more: str) -> None:
-    """A worker that nobody kills reads to the end and stops; then the sink stores all that was said."""
-    kafka = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
-    worker = running.start("streams", **more)
-    async with asyncio.timeout(60):
-        while behind(await committed_offsets(kafka, topics.application, ends), ends):
-            await asyncio.sleep(0.1)
-    worker.stop(seconds=20)
-    assert worker.exit_code == 0
-    outputs = await end_offsets(kafka, topics.outputs)
-    connection = await connect(dsn, application="test")
-    try:
-        async with asyncio.timeout(60):
-            while behind(await stored_offsets(connection, 0), outputs):
-                await asyncio.sleep(0.1)
-    finally:
-        await connection.close()
-
-
-async def check(dsn: str, story: Sequence[Event], letters: list[LetterRow]) -> None:
-    """The rows of the oracle and every dead letter, with its bytes, key and place: each exactly once."""
-    await assert_equal(dsn, expect(story, now=datetime.now(UTC)))
-    assert sorted(await rows(dsn, LETTER_ROWS)) == letters
-
-
-async def check_changelog(broker: Broker, topics: Topics) -> None:
-    """A pipeline's row stands in one partition of the changelog: that of its events."""
-    name = topics.changelog("runs")
-    events = await partitions_of_keys(broker, topics.runs)
-    rows_of = await partitions_of_keys(broker, name)
-
-    assert rows_of == {key: places for key, places in events.items() if key in rows_of}
-    assert all(len(places) == 1 for places in rows_of.values())
-    assert rows_of.keys() == events.keys() - {None}
-
-
-async def partitions_of_keys(broker: Broker, topic: str) -> dict[bytes | None, set[int]]:
-    kafka = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
-    ends = await end_offsets(kafka, [topic])
-    found: dict[bytes | None, set[int]] = {}
-    consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=None)
-    await consumer.start()
-    try:
-        consumer.assign(list(ends))
-        await consumer.seek_to_beginning(*ends)
-        async with asyncio.timeout(30):
-            while behind({place: await consumer.position(place) for place in ends}, ends):
-                for place, records in (await consumer.getmany(timeout_ms=200)).items():
-                    for record in records:
-                        found.setdefault(record.key, set()).add(place.partition)
-    finally:
-        await consumer.stop()
-    return found
+def split() -> tuple[list[Event], list[Event]]:
+    """The history, and its end, which is sent when the rest has been read."""
+    story = undeclared_history()
+    return story[:-LAST], story[-LAST:]

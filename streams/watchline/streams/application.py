@@ -14,6 +14,7 @@ from watchline.schemas.failpoints import failpoint
 from watchline.streams.folders import DeclarationsFolder, RunsFolder, WatermarksFolder, keys_of
 from watchline.streams.precedence import Precedence
 from watchline.streams.pulses import encode_pulse
+from watchline.streams.rows import offset_of
 from watchline.streams.runs.desk import Rhythm, Tables
 from watchline.streams.settings import StreamsSettings
 from watchline.streams.shell import Shell
@@ -87,8 +88,9 @@ def _folders_of(
 
 
 def _table(app: StreamsApp, settings: StreamsSettings, name: str) -> StateTable:
-    table = app.Table(name, key_type=bytes, value_type=bytes, partitions=settings.partitions)
-    return cast(StateTable, table)
+    table = cast(StateTable, app.Table(name, key_type=bytes, value_type=bytes, partitions=settings.partitions))
+    table.age_of = offset_of
+    return table
 
 
 def _source(app: StreamsApp, topic: str) -> TopicT:

@@ -27,6 +27,8 @@ class Tail:
     async def read(self) -> AsyncIterator[tuple[TopicPartition, list[Any]]]:
         """Partition and records (aiokafka's), up to what is the end now; fails when the broker gives no more."""
         ends = await end_offsets(self._kafka, self._topics)
+        if not behind(self.positions, ends):
+            return
         consumer = AIOKafkaConsumer(group_id=None, **self._kafka.client_arguments())
         await consumer.start()
         try:

@@ -122,3 +122,22 @@ async def test_a_second_rebalance_does_not_read_own_rows_again(memory: MemoryBro
 
     assert restored == []
     assert rows.data[b"k"] == b"new"
+
+
+async def test_what_another_worker_wrote_while_we_slept_is_read_after_the_rebalance(
+    memory: MemoryBroker, make: Callable[..., Any]
+) -> None:
+    app = make()
+    rows = listen(app, [])
+    rows.age_of = int
+    await app.start()
+    for future in await rows.put_many({0: {b"k": b"1"}}):
+        await future
+    memory.append(CHANGELOG, 0, b"k", b"7")  # by whoever had the partition meanwhile
+    for future in await rows.put_many({0: {b"k": b"2"}}):
+        await future
+
+    await memory.rebalance("watched")
+    await until(lambda: not app.rebalancing)
+
+    assert rows.data[b"k"] == b"7"

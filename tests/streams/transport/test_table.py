@@ -64,6 +64,21 @@ async def test_a_key_deleted_and_set_again_in_one_chunk_is_kept(
     assert rows.data.get(b"k") == row
 
 
+async def test_a_row_that_was_written_late_replaces_no_newer_one_in_a_recovery(make: Callable[..., Any]) -> None:
+    app = make()
+    rows = table(app)
+    rows.age_of = int
+    chunk = [
+        app.create_event(b"k", value, None, ConsumerMessage(CHANGELOG, 0, offset, 0.0, 0, None, b"k", value, None))
+        for offset, value in enumerate((b"18", b"318", b"19"))
+    ]
+
+    rows.apply_changelog_batch(chunk[:2])
+    rows.apply_changelog_batch(chunk[2:])
+
+    assert rows.data.get(b"k") == b"318"
+
+
 async def test_rows_of_a_lost_partition_are_purged(memory: MemoryBroker, make: Callable[..., Any]) -> None:
     app = make()
     rows = table(app)

@@ -17,7 +17,7 @@ class Decision(Enum):
     STOP = "stop"  # schema, permission or the unknown: going on would dead-letter everything
 
 
-RETRIED = ("08", "40", "53", "57", "55P03")
+RETRIED = ("08", "40", "53", "57", "55P03", "25P03")
 BISECTED = ("22", "23", "54")
 # An error below these is a lost or unusable connection, whatever its text says.
 INFRASTRUCTURE = (

@@ -40,8 +40,10 @@ COLUMNS = [
     "revision",
 ]
 # What a connection needs. A plan kept for later batches would be that of an empty table long after it has grown.
+# A sink that is frozen within its transaction holds the rows of its offsets, and its successor waits for them.
 SESSION = f"""
 set plan_cache_mode = force_custom_plan;
+set idle_in_transaction_session_timeout = '10s';
 create temporary table staged_runs on commit delete rows as select {", ".join(COLUMNS)} from runs with no data
 """  # noqa: S608 - constants
 EMPTY = "truncate staged_runs"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from faust.tables.table import Table
@@ -22,7 +22,12 @@ class StateTable(Table[bytes, bytes]):
     record, and shows a row that a failed write never made durable; a tombstone and a falsy value of one key
     in one batch end as a deletion; and after each rebalance the whole changelog since the last recovery is
     read again, with rows going back in time meanwhile.
+
+    A worker that slept past its session may write a row that it made before: nothing fences it. With `age_of`, which
+    tells how much of the log a row has absorbed, such a row replaces no newer one when the changelog is read.
     """
+
+    age_of: Callable[[bytes], int] | None = None
 
     async def put_many(self, by_partition: Mapping[int, Rows]) -> list[asyncio.Future[None]]:
         """Write rows (None deletes) to the changelog, one run of batches per partition; returns one future
@@ -42,16 +47,19 @@ class StateTable(Table[bytes, bytes]):
     async def _store_when_durable(self, partition: int, rows: Rows, sent: list[SentBatch]) -> None:
         metadata = await asyncio.gather(*(future for future, _ in sent))
         self._keep((partition, key, row) for key, row in rows.items())
-        if metadata:
-            self._note_offset(partition, metadata[-1].offset + sent[-1][1] - 1)
+        for written, (_, count) in zip(metadata, sent, strict=True):
+            self._note_offset(partition, written.offset, count)
 
-    def _note_offset(self, partition: int, offset: int) -> None:
-        """What we wrote ourselves need not be read again when a rebalance leaves the partition with us."""
+    def _note_offset(self, partition: int, offset: int, count: int) -> None:
+        """What we wrote ourselves need not be read again when a rebalance leaves the partition with us.
+
+        Unless there is a gap before it: somebody else wrote while we slept, and that must be read.
+        """
         recovery = self.app.tables.recovery  # type: ignore[attr-defined]  # not in the abstract TableManagerT
         tp = TP(self.changelog_topic_name, partition)
         seen = recovery.active_offsets.get(tp)
-        if partition in self.owned() and tp in recovery.active_tps and (seen is None or seen < offset):
-            recovery.active_offsets[tp] = offset
+        if partition in self.owned() and tp in recovery.active_tps and seen is not None and seen + 1 == offset:
+            recovery.active_offsets[tp] = offset + count - 1
 
     def _keep(self, changes: Iterable[tuple[int, bytes, bytes | None]]) -> None:
         data, partitions = self._stores()
@@ -68,9 +76,16 @@ class StateTable(Table[bytes, bytes]):
         return store.data, store._key_partition
 
     def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
-        """Apply changelog records in their order."""
+        """Apply changelog records in their order, without those that are older than what is held."""
         messages = (event.message for event in batch)
-        self._keep((message.partition, cast(bytes, message.key), message.value) for message in messages)
+        changes = ((message.partition, cast(bytes, message.key), message.value) for message in messages)
+        self._keep(change for change in changes if not self._late(*change[1:]))
+
+    def _late(self, key: bytes, row: bytes | None) -> bool:
+        held = self._stores()[0].get(key)
+        if self.age_of is None or row is None or held is None:
+            return False
+        return self.age_of(row) < self.age_of(held)
 
     def owned(self) -> frozenset[int]:
         """Partitions whose rows are ours, to be asked right before a write.
