@@ -13,15 +13,15 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
+from aiokafka.structs import RecordMetadata
 
 from brokers.cluster import ApacheCluster
 from faults.judged import undeclared_history
 from faults.lives import QUICK
-from faults.test_streams import check, check_changelog, finish, topic_of
+from faults.streamed import Streamed
 from network.logs import log_of
 from stack.services import Services, services
-from watchline.cli.lag import end_offsets
-from watchline.schemas import Event, KafkaConnection, Topics, encode
+from watchline.schemas import Event, Topics, encode
 from watchline.streams.topics import leader_topic
 
 pytestmark = [pytest.mark.durable("it is one process"), pytest.mark.faults]
@@ -75,29 +75,29 @@ async def test_every_topic_that_the_product_makes_has_three_copies(
 async def test_brokers_may_die_one_at_a_time(
     cluster: ApacheCluster, admin: AIOKafkaAdminClient, running: Services, database: str
 ) -> None:
-    topics, story = Topics(prefix=running.environment["WATCHLINE_TOPIC_PREFIX"]), undeclared_history()
-    pieces = iter(cut_up(story, 3 * len(cluster.nodes) + 1))
-    running.start("sink")
-    worker = running.start("streams")
+    topics = Topics(prefix=running.environment["WATCHLINE_TOPIC_PREFIX"])
+    streamed, story = Streamed(cluster, topics, database), undeclared_history()
+    pieces = iter(cut_up(story, 2 * len(cluster.nodes) + 1))
+    sink, worker = running.start("sink"), running.start("streams")
 
     for node in cluster.nodes:
-        await send(cluster, topics, next(pieces))
-        await asyncio.to_thread(cluster.kill, node)
-        await send(cluster, topics, next(pieces))
-        restarting = asyncio.create_task(asyncio.to_thread(cluster.restart, node))
-        await send(cluster, topics, next(pieces))
-        await restarting
+        async with asyncio.TaskGroup() as at_once:
+            at_once.create_task(send(streamed, next(pieces)))
+            at_once.create_task(asyncio.to_thread(cluster.kill, node))
+        async with asyncio.TaskGroup() as at_once:
+            at_once.create_task(send(streamed, next(pieces)))
+            at_once.create_task(asyncio.to_thread(cluster.restart, node))
         await in_sync(admin, topics)
-    await send(cluster, topics, next(pieces))
+    await send(streamed, next(pieces))
+    await streamed.worked()
+    alive = [worker.exit_code, sink.exit_code]
     await asyncio.to_thread(worker.stop)
+    await streamed.finish(running)
 
-    assert worker.exit_code == 0, "it lived through all of it"
-    assert [child.exit_code for child in running.running] == [None, 0]
-    await finish(running, cluster, topics, database, await ends_of(cluster, topics))
+    assert alive == [None, None], "they lived through all of it"
     kept = [value for topic in topics.sources for value in await log_of(cluster, topic)]
     assert {encode(event) for event in story} - set(kept) == set()
-    await check(database, story, [])
-    await check_changelog(cluster, topics)
+    await streamed.check()
 
 
 def cut_up(story: Sequence[Event], count: int) -> list[Sequence[Event]]:
@@ -106,21 +106,27 @@ def cut_up(story: Sequence[Event], count: int) -> list[Sequence[Event]]:
     return [story[at : at + size] for at in range(0, len(story), size)]
 
 
-async def send(cluster: ApacheCluster, topics: Topics, piece: Sequence[Event]) -> None:
+async def send(streamed: Streamed, piece: Sequence[Event]) -> None:
     """Send in order, each until it is acknowledged by two of three."""
-    async with AIOKafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all") as producer:
+    async with AIOKafkaProducer(bootstrap_servers=streamed.broker.bootstrap_servers, acks="all") as producer:
         async with asyncio.timeout(PATIENCE):
             for event in piece:
-                await send_one(producer, topic_of(topics, event), event)
+                topic = (
+                    streamed.topics.watermarks if event.event_type.startswith("watermark.") else streamed.topics.runs
+                )
+                sent = await send_one(producer, topic, event)
+                place = TopicPartition(sent.topic, sent.partition)
+                streamed.events.setdefault(place, []).append((sent.offset, event.pipeline.encode()))
+                streamed.ends[place] = sent.offset + 1
+                streamed.story.append(event)
 
 
-async def send_one(producer: AIOKafkaProducer, topic: str, event: Event) -> None:
+async def send_one(producer: AIOKafkaProducer, topic: str, event: Event) -> RecordMetadata:
     while True:
         try:
-            await producer.send_and_wait(topic, encode(event), key=event.pipeline.encode())
+            return await producer.send_and_wait(topic, encode(event), key=event.pipeline.encode())
         except KafkaError:
             continue  # not acknowledged: it may be in the log or not
-        return
 
 
 async def in_sync(admin: AIOKafkaAdminClient, topics: Topics) -> None:
@@ -133,8 +139,3 @@ async def in_sync(admin: AIOKafkaAdminClient, topics: Topics) -> None:
             for partition in topic["partitions"]
         ):
             await asyncio.sleep(0.2)
-
-
-async def ends_of(cluster: ApacheCluster, topics: Topics) -> dict[TopicPartition, int]:
-    kafka = KafkaConnection(bootstrap_servers=cluster.bootstrap_servers)
-    return {place: end for place, end in (await end_offsets(kafka, topics.sources)).items() if end}

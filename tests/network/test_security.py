@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from aiokafka import AIOKafkaProducer
 
 from brokers.secured import HOST, SecuredBroker
 from network.authority import Authority
@@ -166,13 +167,26 @@ async def test_every_part_works_over_tls_with_a_login_and_the_rules_of_the_docum
     async with asyncio.timeout(60):
         while await rows(database, "select status, inserts from runs") != [("succeeded", 5)] * 2:
             await asyncio.sleep(0.1)
+    async with AIOKafkaProducer(bootstrap_servers=secured.broker.bootstrap_servers) as producer:
+        await producer.send_and_wait(topics.runs, b"no event", key=b"orders")
+    async with asyncio.timeout(60):
+        while not await rows(database, "select 1 from dead_letters"):
+            await asyncio.sleep(0.1)
+    redriven = command("dead-letters redrive --all --yes", running, secured.environment("operator"))
+    assert redriven.returncode == 0, redriven.stderr
     doctor = command("doctor", running, secured.environment("operator"))
 
     assert doctor.returncode == 0, doctor.stdout + doctor.stderr
     worker.stop()
     sink.stop()
     assert (worker.exit_code, sink.exit_code) == (0, 0)
-    said = [made.stderr, doctor.stdout, doctor.stderr, *(child.log.read_text() for child in (worker, sink))]
+    said = [
+        made.stderr,
+        redriven.stderr,
+        doctor.stdout,
+        doctor.stderr,
+        *(child.log.read_text() for child in (worker, sink)),
+    ]
     assert CANARY not in "".join(said)
     assert "uthorization" not in "".join(said)
 
@@ -230,6 +244,7 @@ async def test_a_job_with_a_wrong_password_ends_as_without_watchline_and_shows_n
     assert CANARY not in job.stderr
 
 
+@pytest.mark.faults
 async def test_a_worker_without_the_right_to_its_topics_ends_and_says_so(
     secured: Secured, running: Services, topics: Topics
 ) -> None:

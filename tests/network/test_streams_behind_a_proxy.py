@@ -10,11 +10,12 @@ import pytest
 from brokers.kinds import Broker
 from faults.judged import undeclared_history
 from faults.lives import QUICK
-from faults.test_streams import check, check_changelog, finish, send
+from faults.streamed import Streamed
 from network.kafka import PRODUCE, KafkaProxy
-from stack.services import services
+from stack.services import Services, services
 from watchline.cli.lag import committed_offsets
-from watchline.schemas import KafkaConnection, Topics
+from watchline.cli.local.child import Child
+from watchline.schemas import Topics
 
 pytestmark = pytest.mark.durable("it can't advertise the address of a proxy")
 PATIENCE = 60.0
@@ -25,47 +26,48 @@ COMMITS = 15  # of 0.2 s each
 async def test_what_a_worker_repeats_because_answers_were_lost_is_stored_once(
     tmp_path: Path, broker: Broker, broker_proxy: KafkaProxy, topics: Topics, database: str
 ) -> None:
-    story = undeclared_history()
+    streamed = Streamed(broker, topics, database)
     with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
         running.launch("sink")
-        worker = await asyncio.to_thread(
-            running.start, "streams", WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=broker_proxy.address
-        )
+        worker = await start_behind(broker_proxy, running)
         broker_proxy.drop_responses(PRODUCE, times=8)
-        ends, letters = await send(broker, topics, story)
+        await streamed.send(undeclared_history())
         async with asyncio.timeout(PATIENCE):
             while broker_proxy.dropped < 8:
                 await asyncio.sleep(0.05)
         await asyncio.to_thread(worker.stop)
-        await finish(running, broker, topics, database, ends)
+        await streamed.check_commits()
+        await streamed.finish(running)
 
-    await check(database, story, letters)
-    await check_changelog(broker, topics)
+    assert worker.exit_code == 0
+    await streamed.check()
 
 
 @pytest.mark.faults
 async def test_no_offset_is_committed_while_the_changelog_is_out_of_reach(
     tmp_path: Path, broker: Broker, broker_proxy: KafkaProxy, topics: Topics, database: str
 ) -> None:
-    story, kafka = undeclared_history(), KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
+    streamed = Streamed(broker, topics, database)
     with services(tmp_path, broker.bootstrap_servers, database, topics, QUICK) as running:
         running.launch("sink")
-        worker = await asyncio.to_thread(
-            running.start, "streams", WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=broker_proxy.address
-        )
+        worker = await start_behind(broker_proxy, running)
         broker_proxy.block(PRODUCE, topics.changelog("runs").encode())
-        ends, letters = await send(broker, topics, story)
+        await streamed.send(undeclared_history())
         async with asyncio.timeout(PATIENCE):
             while not broker_proxy.held:
                 await asyncio.sleep(0.05)
-        before = await committed_offsets(kafka, topics.application, ends)
         for _ in range(COMMITS):
             await asyncio.sleep(0.2)
-            assert await committed_offsets(kafka, topics.application, ends) == before
+            await streamed.check_commits()
+        committed = await committed_offsets(streamed.kafka, topics.application, streamed.ends)
         worker.kill()
         broker_proxy.cut()  # what it had sent is lost with it
-        await finish(running, broker, topics, database, ends)
+        await streamed.finish(running)
 
-    assert sum(before.values()) < sum(ends.values()) / 2
-    await check(database, story, letters)
-    await check_changelog(broker, topics)
+    assert sum(committed.values()) < sum(streamed.ends.values()) / 2, "nothing was held back"
+    await streamed.check()
+
+
+async def start_behind(proxy: KafkaProxy, running: Services) -> Child:
+    """A worker by way of the proxy, which lives in the loop of the test: so not in its thread."""
+    return await asyncio.to_thread(running.start, "streams", WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=proxy.address)
