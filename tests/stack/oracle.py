@@ -39,10 +39,13 @@ def expect(events: Iterable[Event], *, now: datetime) -> Expected:
     return expected
 
 
-def judge(events: Iterable[Event], *, now: datetime) -> Iterator[Effects]:
-    """Fold `events` in their order, as one worker would that never stops; what it says of each."""
+def judge(events: Iterable[Event], *, now: datetime, rows: dict[bytes, bytes] | None = None) -> Iterator[Effects]:
+    """Fold `events` in their order, as one worker would that never stops; what it says of each.
+
+    `rows` is the table of the runs, by pipeline; give an empty one to see what it holds in the end.
+    """
     declared: dict[bytes, Declared] = {}
-    rows: dict[bytes, bytes] = {}
+    rows = {} if rows is None else rows
     tables = Tables(row=rows.get, declared=lambda key: declared.get(key, UNDECLARED), keys=lambda _: [])
     for offset, event in enumerate(events):
         key = event.pipeline.encode()
