@@ -13,6 +13,7 @@ import pytest
 from brokers.kinds import Broker
 from faults import test_notifier as notifier
 from faults.invariants.changelogs import Changelog
+from faults.invariants.watching import watching
 from faults.judged import Judged, undeclared_history
 from faults.lives import QUICK, die
 from faults.streamed import Streamed
@@ -47,20 +48,23 @@ def planted(mutant: str) -> dict[str, str]:
         ("sink.keep_repeated_dead_letters", ()),
         ("sink.revision_guard_removed", ()),
         ("sink.naive_time", ()),
+        ("sink.rows_before_their_offsets", ()),
+        ("sink.lose_alerts", ()),
     ],
 )
 async def test_a_bug_in_the_sink_is_noticed(
     mutant: str, failpoints: Sequence[str], tmp_path: Path, broker: Broker, judged: Judged, database: str
 ) -> None:
     more = {**QUICK, **planted(mutant), "TZ": "America/New_York"}
-    with services(tmp_path, broker.bootstrap_servers, database, judged.topics, more) as running:
-        for failpoint in failpoints:
-            await die(running, "sink", failpoint)
-        running.start("sink")
-        await judged.stored(database)
+    async with watching(database, judged.topics) as moments:
+        with services(tmp_path, broker.bootstrap_servers, database, judged.topics, more) as running:
+            for failpoint in failpoints:
+                await die(running, "sink", failpoint)
+            running.start("sink")
+            await judged.stored(database)
 
     with pytest.raises(AssertionError):
-        await judged.check(database)
+        await judged.check(database, moments)
 
 
 @SHORT_SESSIONS
@@ -68,11 +72,12 @@ async def test_a_sink_without_a_bug_passes_the_same_check_in_any_time_zone(
     tmp_path: Path, broker: Broker, judged: Judged, database: str
 ) -> None:
     more = {**QUICK, "TZ": "America/New_York"}
-    with services(tmp_path, broker.bootstrap_servers, database, judged.topics, more) as running:
-        running.start("sink")
-        await judged.stored(database)
+    async with watching(database, judged.topics) as moments:
+        with services(tmp_path, broker.bootstrap_servers, database, judged.topics, more) as running:
+            running.start("sink")
+            await judged.stored(database)
 
-    await judged.check(database)
+    await judged.check(database, moments)
 
 
 # The streams.

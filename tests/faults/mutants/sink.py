@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from itertools import count
 from typing import Any, cast
 
 import msgspec
 
-from watchline.consumers.sink import dead_letters, incidents, service, writer
+from watchline.consumers.sink import dead_letters, incidents, pipelines, service, writer
 from watchline.consumers.sink.consuming import Claims
 from watchline.consumers.sink.offsets import advance
 from watchline.consumers.sink.reading import decode_all
@@ -80,3 +81,27 @@ def without_zone(run: RunRow) -> RunRow:
     times = {name: getattr(run, name) for name in ("started_at", "ended_at")}
     local = {name: at.replace(tzinfo=None).astimezone() for name, at in times.items() if at is not None}
     return msgspec.structs.replace(run, **local)
+
+
+def rows_before_their_offsets() -> None:
+    """The rows are stored in a transaction of their own, a moment ahead of the offsets."""
+
+    async def store(self: Any, batch: writer.Batch) -> int:
+        connection = await self._open()
+        async with connection.transaction():
+            refused: int = await self._store_items(connection, batch.items, batch.read_at)
+        await asyncio.sleep(0.1)
+        await advance(connection, batch.advances, log_epoch=self._log_epoch)
+        return refused
+
+    cast(Any, writer.Writer).store = store
+
+
+def lose_alerts() -> None:
+    """An incident is stored, and nobody is to hear of it."""
+    cast(Any, incidents).OUTBOX = incidents.OUTBOX.replace("on conflict do nothing", "limit 0 on conflict do nothing")
+
+
+def unsorted_upserts() -> None:
+    """Rows are written in the order in which they came."""
+    cast(Any, pipelines).DATASETS = pipelines.DATASETS.replace(" order by dataset_id", "")

@@ -77,3 +77,8 @@ def watermark_goes_back() -> None:
 def skip_dedupe() -> None:
     """An event that comes twice counts twice."""
     cast(Any, watermarks).holds_digest = lambda digests, digest: False
+
+
+def late_rows_count() -> None:
+    """The last row of a changelog is taken for the newest one."""
+    cast(Any, StateTable)._late = lambda self, key, row: False
