@@ -9,6 +9,9 @@ MAX_RECORD_BYTES = 256 * 1024
 # A dead letter carries up to 1 MiB of somebody's bytes in base64, and its key.
 MAX_DEAD_LETTER_BYTES = 4 * 1024 * 1024
 DAY_MS = 86_400_000
+# Kafka compacts only segments that are closed, by default at 1 GiB, and whoever starts reads all that is not compacted:
+# a worker its changelogs, a job its watermark.
+COMPACTED_SEGMENT_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ class Topics:
 
     def specs(self) -> tuple[TopicSpec, ...]:
         """All topics that must exist before a worker starts, changelogs included; equal partition counts."""
-        compact, month = {"cleanup.policy": "compact"}, {"retention.ms": str(30 * DAY_MS)}
+        compact = {"cleanup.policy": "compact", "segment.bytes": str(COMPACTED_SEGMENT_BYTES)}
+        month = {"retention.ms": str(30 * DAY_MS)}
         return (
             TopicSpec(self.pipelines, compact),
             TopicSpec(self.runs, month),
