@@ -12,6 +12,7 @@ PYTHON = "tests/docs/test_first_start.py::test_a_python_block_runs_and_its_run_i
 QUERIES = "tests/docs/test_first_start.py::test_a_query_finds_something"
 GUIDE = "tests/sdk/test_guide.py::test_a_snippet_of_the_guide_runs"
 BENCH = "tests/docs/test_make.py::test_the_options_of_the_benchmarks_are_understood"
+CHAOS = "tests/faults/chaos/test_command.py::test_a_command_of_the_guide_is_understood"
 DRAWING = "a drawing"
 
 # A command line as `Block.commands` gives it, or the first line of a block that is no program.
@@ -45,6 +46,9 @@ SHOWN: dict[str, dict[str, str]] = {
     "docs/guarantees.md": {
         "make faults": MAKE,
         'make faults ARGS="-k notifier"': MAKE,
+        "make faults MINUTES=6 SEED=1": CHAOS,
+        "make faults MINUTES=3 SEED=1 BROKERS=3": CHAOS,
+        "make faults MINUTES=60 SEED=7": CHAOS,
     },
     "docs/production.md": {
         "pip install 'watchline[server]'": EXTRAS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,9 +27,9 @@ from faults.invariants.plain import PlainFold
 from faults.invariants.progress import durable_frontier, no_commit_ahead
 from faults.invariants.spoken import said_in
 from faults.invariants.stored import (
+    EFFECTS,
     alerts_of,
     anomalies_of,
-    effects_of,
     incidents_of,
     letters_of,
     stream,
@@ -44,7 +45,7 @@ from stack.oracle import Expected
 from watchline.streams.rows import RunsRow, decode_row, encode_row
 
 BUCKET = 200_000  # identities held in memory at a time
-EFFECTS = ("started", "ended", "watermark")
+TOLD = ("started", "ended", "watermark")
 MORE = re.compile(r"and (\d+) more \(")
 OF_PIPELINES = RUNS.replace(" from runs ", " from runs where pipeline = any($1) ")
 
@@ -136,8 +137,9 @@ class Evidence:
         for turn in range(turns):
             acked = set(bucket(self.journal.identities("acknowledged"), turn, turns))
             tried = set(bucket(self.journal.identities("tried"), turn, turns))
-            stored = [f"{kind}:{identity}" for kind, identity in await effects_of(self.ground.dsn)]
-            self._blame(conservation(acked, tried, bucket(stored, turn, turns)))
+            rows = stream(self.ground.dsn, EFFECTS)
+            stored = [one async for kind, identity in rows for one in bucket([f"{kind}:{identity}"], turn, turns)]
+            self._blame(conservation(acked, tried, stored))
         places = {(o.topic, o.partition, o.offset) for o in self.letters}
         lost = (
             f"rubbish acknowledged at {one.place.topic}/{one.place.partition}/{one.offset} is in no dead letter"
@@ -188,12 +190,12 @@ def without_offset(row: bytes) -> bytes:
 
 def bucket(identities: Iterable[str], turn: int, turns: int) -> Iterator[str]:
     """Those whose effect can be told in Postgres, of one turn."""
-    return (one for one in identities if one.split(":")[0] in EFFECTS and crc32(one.encode()) % turns == turn)
+    return (one for one in identities if one.split(":")[0] in TOLD and crc32(one.encode()) % turns == turn)
 
 
 def hidden_in(message: Received) -> int:
     """How many incidents a message tells of and does not name."""
-    told = MORE.search(message.text)
+    told = MORE.search(json.dumps(message.payload))
     return int(told[1]) if told else 0
 
 

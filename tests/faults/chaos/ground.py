@@ -147,6 +147,8 @@ async def _furnish(
     logs = folder / "logs"
     logs.mkdir()
     more = {**SETTINGS, "WATCHLINE_SLACK_WEBHOOK_URL": slack.url, "WATCHLINE_PARTITIONS": str(PARTITIONS)}
+    if isinstance(broker, EmbeddedBroker):
+        more["WATCHLINE_SESSION_TIMEOUT_SECONDS"] = "6"  # it wants long ones
     more |= environment
     if isinstance(broker, ApacheCluster):
         more["WATCHLINE_REPLICATION_FACTOR"] = str(len(broker.nodes))

@@ -27,6 +27,7 @@ from watchline.schemas.topics import watermark_key
 PIPELINES = 200
 SLOW_EVERY = 20  # every so many pipelines has runs that last longer than they should
 STALE_EVERY = 25  # every so many pipelines loads too seldom
+LIMIT = 10  # seconds
 HANGING = 0.05  # of the runs of a slow pipeline: a message names six incidents, and more must not wait for one
 QUIET = timedelta(seconds=9)
 REPEATED, LATE = 0.3, 400  # this share of the records again, up to so many records later
@@ -90,7 +91,7 @@ class Load:
         return [
             PipelineDeclared(
                 event_id=self._id(), occurred_at=now, pipeline=job.name, owner="team-a", watermark_kind="integer",
-                timeliness=Timeliness(max_duration_seconds=4) if job.slow else None,
+                timeliness=Timeliness(max_duration_seconds=LIMIT) if job.slow else None,
                 freshness=Freshness(max_age_seconds=6) if job.stale else None,
             )
             for number, job in enumerate(self._jobs)
@@ -136,7 +137,7 @@ class Load:
         draw = self._random.random()
         if not job.open or (draw < 0.03 and len(job.open) < 3):
             hangs = job.slow and self._random.random() < HANGING
-            job.open.append((self._id(), now, 5 + 3 * self._random.random() if hangs else 0.0))
+            job.open.append((self._id(), now, LIMIT + 3 * self._random.random() if hangs else 0.0))
             return RunStarted(run_id=job.open[-1][0], **common)
         run_id, started_at, least = job.open[0]
         if draw > 0.8 or (now - started_at).total_seconds() < least:

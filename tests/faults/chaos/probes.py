@@ -21,6 +21,7 @@ from watchline.schemas import RunEnded, Topics
 NAMESPACE = UUID("3f2f0d3e-8c1c-4a6f-9f0b-3f8a5e9a7c11")
 EVERY_SECONDS = 0.5
 POLL_SECONDS = 0.05
+LOST_SECONDS = 300.0
 ARRIVED = "select run_id from runs where run_id = any($1::uuid[])"
 UNHEARD = "select count(*) from alert_outbox where state = 'pending' and created_at < $1"
 MARKS = "select pipeline, dataset, effective::bigint as effective from watermarks where updated_at > $1"
@@ -76,7 +77,8 @@ class Probes:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def send_once(self) -> list[UUID]:
-        """One canary into each partition; their runs."""
+        """One canary into each partition; their runs. One that has not arrived for long was never acknowledged."""
+        self._flying = {run: one for run, one in self._flying.items() if time.monotonic() - one[1] < LOST_SECONDS}
         runs = []
         for partition, name in enumerate(self._names):
             self.sent += 1

@@ -13,7 +13,7 @@ TAIL_SECONDS = 12.0  # the last fault ends before the run does
 PAUSE_SECONDS = 1.5  # between two faults of one part
 
 Needs = Literal["any", "apache", "one node", "cluster"]
-FROZEN = (5.5, 8.0)  # longer than a session of `ground.SESSION_SECONDS`
+FROZEN = (6.5, 8.5)  # longer than a session of the services
 
 
 @dataclass(frozen=True, slots=True)
