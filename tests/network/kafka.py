@@ -45,7 +45,8 @@ class KafkaProxy(Proxy):
     def block(self, api_key: int, topic: bytes | None = None) -> None:
         """Hold back requests of `api_key`, with a topic only those that name it.
 
-        What follows one on its connection waits too, as the broker answers in order; other connections go on.
+        What follows one on its connection waits too, as the broker answers in order; other connections go on. `heal`
+        lets them through even when the client has gone since; `cut` before it loses them.
         """
         self._apply(lambda: self.weather.change(blocked=self.weather.blocked | {(api_key, topic)}))
 

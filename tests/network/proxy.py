@@ -50,7 +50,10 @@ class Proxy:
         self._apply(self._cut)
 
     def blackhole(self) -> None:
-        """Accept connections and hold back every byte of them and of the open ones; `heal` lets them through."""
+        """Accept connections and hold back every byte of them and of the open ones; `heal` lets them through.
+
+        Also those of a client that has gone since, as networks do; `cut` before `heal` loses them.
+        """
         self._apply(lambda: self.weather.change(silent=True))
 
     def delay(self, seconds: float) -> None:

@@ -21,7 +21,7 @@ from aiokafka.errors import (
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured
 
-PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS = 3.0
 ALERT_SECONDS = 0.5  # a broker that misses our certificate says so after the handshake
 REFUSED_LOGIN = (
     AuthenticationFailedError,
