@@ -120,6 +120,7 @@ def environment(folder: Path, settings: Mapping[str, str] | None) -> dict[str, s
     """What a life sees; with warnings as errors, so that none of ours goes unseen."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WATCHLINE_")}
     common = kept | {"HARM_FOLDER": str(folder), "PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "error"}
+    common["PYTHONUNBUFFERED"] = "1"  # so that the last line comes before the exit
     return common | ({"HARM_BARE": "1"} if settings is None else dict(settings))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ class FakeKafka:
         self.log: list[Message] = []
         self.up = True
         self.silent = False
+        self.lag = 0.0  # from having a message to saying so
         self.refused: set[Message] = set()
         self.opened = 0
 
@@ -43,6 +46,7 @@ class FakeKafka:
                 settle(message, Rejected("too large"))
             else:
                 self.log.append(message)
+                await asyncio.sleep(self.lag)
                 settle(message, None)
 
     async def read_values(self, topic: str, key: bytes) -> list[bytes]:
@@ -245,7 +249,9 @@ def test_reading_ends_in_time_with_an_error_that_says_so(make: Make, kafka: Fake
 
 def test_a_fork_finds_no_thread_and_nothing_is_sent_twice_or_forgotten(make: Make, kafka: FakeKafka) -> None:
     courier = make()
+    kafka.lag = 0.05
     courier.emit(message("before"))
+    wait_until(lambda: kafka.log != [])
 
     courier.before_fork()
     courier.emit(message("meanwhile"))
@@ -255,6 +261,26 @@ def test_a_fork_finds_no_thread_and_nothing_is_sent_twice_or_forgotten(make: Mak
     assert courier.flush(PATIENT)
     assert "watchline" not in threads
     assert values(kafka) == ["before", "meanwhile"]
+
+
+def test_a_connection_that_is_given_up_half_way_is_closed(make: Make, kafka: FakeKafka) -> None:
+    """aiokafka forgets the connection that it was cancelled in, and a child would inherit it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        async def open_and_hang() -> None:
+            await asyncio.get_running_loop().create_connection(asyncio.Protocol, *server.getsockname())
+            await asyncio.Event().wait()
+
+        kafka.open = open_and_hang  # type: ignore[method-assign]
+        courier = make()
+        courier.emit(message("kept"))
+        connection, _ = server.accept()
+        connection.settimeout(PATIENT)
+
+        courier.before_fork()
+
+        with connection, suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
 
 
 def test_a_fork_takes_no_longer_than_its_budget_when_kafka_is_silent(make: Make, kafka: FakeKafka) -> None:
