@@ -23,9 +23,13 @@ where connamespace = 'public'::regnamespace order by 1, 2
 """
 
 
-@pytest.mark.parametrize("failpoints", [("M1:kill:1",), ("M2:kill:1", "M2:kill:2", "M2:kill:3")])
+REVISIONS = len(list((Path(__file__).parents[2] / "migrations" / "versions").glob("[0-9]*.py")))
+BETWEEN = [f"M2:kill:{number}" for number in range(1, REVISIONS + 1)]  # the last one is behind the last revision
+
+
+@pytest.mark.parametrize("failpoints", [["M1:kill:1"], BETWEEN])
 async def test_a_migration_that_died_leaves_nothing_and_can_be_run_again(
-    failpoints: tuple[str, ...], tmp_path: Path, empty_database: str, database: str
+    failpoints: list[str], tmp_path: Path, empty_database: str, database: str
 ) -> None:
     with services(tmp_path, "127.0.0.1:1", empty_database, Topics()) as running:
         for failpoint in failpoints:

@@ -12,6 +12,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from faults.invariants.alerts import alerts_delivered, delivered_once, no_false_alert
+from faults.invariants.violations import assert_none
 from faults.lives import die, fail, points
 from slack.fake import FakeSlack
 from slack.incidents import enqueue, incident
@@ -32,22 +34,27 @@ QUICK = {
 }
 # Between the acceptance and the mark a crash costs one repetition; anywhere else it costs none.
 REPEATED = {"N1": 0, "N2": 1, "N3": 1, "N4": 0}
-PASSES = (1, 2, 15)
+PASSES = (1, 2, 15)  # and the last one, when one alert is left
 UNTOLD = "select count(*) from alert_outbox where state <> 'sent'"
 
 
 @pytest.mark.parametrize("point", points(REPEATED, always="N3"))
-async def test_a_notifier_that_dies_at_its_first_second_and_a_late_pass_of(
+async def test_a_notifier_that_dies_at_its_first_second_a_late_and_its_last_pass_of(
     point: str, tmp_path: Path, database: str
 ) -> None:
     async def harm(running: Services) -> None:
         for number in PASSES:
             await die(running, "notify", f"{point}:kill:{number}")
 
-    told, heard = await play(harm, tmp_path, database)
+    async def die_of_the_last(running: Services) -> None:
+        await die(running, "notify", f"{point}:kill:1")
 
-    assert set(heard) == set(told)
-    assert heard.total() - len(told) == REPEATED[point] * len(PASSES)
+    told, heard = await play(harm, tmp_path, database, last=die_of_the_last)
+
+    deaths = len(PASSES) + 1
+    assert_none(alerts_delivered(set(told), heard.elements()), no_false_alert(set(told), heard.elements()))
+    assert_none(delivered_once(heard.elements(), crashes=REPEATED[point] * deaths))
+    assert heard.total() - len(told) == REPEATED[point] * deaths
 
 
 @pytest.mark.faults
@@ -64,8 +71,14 @@ async def test_a_notifier_stops_at_an_error_that_nobody_foresaw_and_the_next_one
     assert heard.total() - len(told) == sum(REPEATED.values())
 
 
-async def play(harm: Callable[[Services], Awaitable[None]], folder: Path, dsn: str) -> tuple[list[str], Counter[str]]:
-    """Put alerts into the outbox for as long as harm is done; which there were, and how often each was heard."""
+Harm = Callable[[Services], Awaitable[None]]
+
+
+async def play(harm: Harm, folder: Path, dsn: str, *, last: Harm | None = None) -> tuple[list[str], Counter[str]]:
+    """Put alerts into the outbox for as long as harm is done; which there were, and how often each was heard.
+
+    The `last` harm is done when one alert more is left, and no other.
+    """
     told: list[str] = []
     async with FakeSlack() as slack:
         environment = {**QUICK, "WATCHLINE_SLACK_WEBHOOK_URL": slack.url}
@@ -75,11 +88,21 @@ async def play(harm: Callable[[Services], Awaitable[None]], folder: Path, dsn: s
                 both.create_task(tell(dsn, told, enough))
                 await harm(running)
                 enough.set()
-            running.launch("notify")
-            async with asyncio.timeout(30):
-                while await value(dsn, UNTOLD):
-                    await asyncio.sleep(0.05)
+            if last is not None:
+                await tell_all(running, dsn)
+                told += await tell_some(dsn, 1, first=len(told))
+                await last(running)
+            await tell_all(running, dsn)
         return told, names_of(slack)
+
+
+async def tell_all(running: Services, dsn: str) -> None:
+    """A notifier that nobody kills tells what there is, and stops."""
+    notifier = running.launch("notify")
+    async with asyncio.timeout(30):
+        while await value(dsn, UNTOLD):
+            await asyncio.sleep(0.05)
+    notifier.stop()
 
 
 def names_of(slack: FakeSlack) -> Counter[str]:

@@ -15,7 +15,7 @@ from stack.services import Services, services
 from watchline.schemas import Event, Topics
 
 SLOWLY = ",F1:sleep:0.05"  # so that the log lasts longer than some commits and ticks
-QUIET = {"WATCHLINE_PULSE_SECONDS": "3600"}  # no pulses: what comes is what was sent
+QUIET = {"WATCHLINE_PULSE_SECONDS": "60"}  # no pulses: what comes is what was sent
 # The first, the second and a late pass; then the last one, when the last events of the log are in hand.
 POINTS = {
     "F1": ("F1:kill:1", "F1:kill:2", "F1:kill:12"),
