@@ -8,7 +8,7 @@ PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13; do 
 VENV := .venv
 BIN := $(VENV)/bin
 ROOTS := schemas sdk streams consumers cli
-CODE := $(wildcard $(ROOTS) migrations tests bench)
+CODE := $(wildcard $(ROOTS) migrations scripts tests bench)
 ARGS ?=
 SEED ?= 1
 BROKERS ?= 1
@@ -41,11 +41,12 @@ fuzz: setup ## feed the decoders hostile bytes; MINUTES=10, by chance unless SEE
 	PYTHONPATH=tests $(BIN)/python -m fuzzing $(if $(REPLAY),--replay $(REPLAY),--minutes $(or $(MINUTES),10) \
 		$(if $(filter-out file,$(origin SEED)),--seed $(SEED))) $(ARGS)
 
-check: setup ## format, lint, types and the borders between the packages
+check: setup ## format, lint, types, borders between the packages, known holes
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/audit.py
 
 format: setup ## put the code in its format and mend what ruff can mend
 	$(BIN)/ruff check --fix $(CODE)
