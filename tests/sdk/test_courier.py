@@ -265,10 +265,12 @@ def test_a_fork_finds_no_thread_and_nothing_is_sent_twice_or_forgotten(make: Mak
 
 def test_a_connection_that_is_given_up_half_way_is_closed(make: Make, kafka: FakeKafka) -> None:
     """aiokafka forgets the connection that it was cancelled in, and a child would inherit it."""
+    forgotten: list[object] = []  # and so not closed by the way
     with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
 
         async def open_and_hang() -> None:
-            await asyncio.get_running_loop().create_connection(asyncio.Protocol, *server.getsockname())
+            forgotten.append(await asyncio.get_running_loop().create_connection(asyncio.Protocol, *address))
             await asyncio.Event().wait()
 
         kafka.open = open_and_hang  # type: ignore[method-assign]
@@ -276,6 +278,7 @@ def test_a_connection_that_is_given_up_half_way_is_closed(make: Make, kafka: Fak
         courier.emit(message("kept"))
         connection, _ = server.accept()
         connection.settimeout(PATIENT)
+        wait_until(lambda: forgotten != [])
 
         courier.before_fork()
 

@@ -24,7 +24,7 @@ HOPELESS_FAILURES = 3
 SPOOL_AFTER_SECONDS = 5.0
 DISK_AGAIN_SECONDS = 60.0
 SETTLE_SECONDS = 0.2  # how long a fork waits for what is under way to be acknowledged
-FORK_SECONDS = 0.5  # how long for a connection to be closed
+FORK_SECONDS = 2.0  # how long for the thread to end, which may be loading Kafka's client just now
 
 
 class NotDelivered(Exception):
@@ -59,7 +59,7 @@ class Courier:
         life, self._life = self._life, None
         if life is not None:
             self._buffer.wait_settled(SETTLE_SECONDS)  # so that little is sent twice
-            life.stop(FORK_SECONDS)
+            life.stop(FORK_SECONDS, closing=SETTLE_SECONDS)
             self._buffer.put_back()
 
     def after_fork_in_parent(self) -> None:

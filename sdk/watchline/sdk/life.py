@@ -149,9 +149,12 @@ class Life:
         asked.cancel()
         raise TimeoutError("no answer in time")
 
-    def stop(self, seconds: float) -> None:
-        """End the thread, waiting at most `seconds`: it is a daemon and can't hold up the process."""
-        self.closing_seconds = min(self.closing_seconds, seconds / 2)
+    def stop(self, seconds: float, *, closing: float = CLOSE_SECONDS) -> None:
+        """End the thread, waiting at most `seconds`: it is a daemon and can't hold up the process.
+
+        What is under way has `closing` of them, at most half, to be acknowledged.
+        """
+        self.closing_seconds = min(closing, seconds / 2)
         with suppress(RuntimeError):  # it has just ended by itself
             self.loop.call_soon_threadsafe(self._end)
         if self._thread is not threading.current_thread():

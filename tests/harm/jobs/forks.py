@@ -11,6 +11,7 @@ from harm.reporting import client, open_pipeline, orders  # noqa: E402 - see abo
 
 codes = []
 with orders.run() as run:
+    client.flush(10.0)  # so that the thread is past loading Kafka's client
     for number in range(4):
         pid = os.fork()
         if pid == 0:
