@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,14 +21,15 @@ from aiokafka.errors import KafkaError
 from faults.chaos.checks import Evidence
 from faults.chaos.commits import Commits
 from faults.chaos.ground import Ground, open_ground
-from faults.chaos.harvest import MomentFile
 from faults.chaos.injectors import inject
 from faults.chaos.journal import Journal
 from faults.chaos.load import Load, record_of
 from faults.chaos.log import PARTITIONS
 from faults.chaos.probes import Probes, Recovery
 from faults.chaos.schedule import Fault
+from faults.chaos.spool import Spool
 from faults.chaos.writer import Writer
+from faults.invariants.moments import Moment
 from faults.invariants.progress import Recovery as Rest
 from faults.invariants.progress import alive_again
 from faults.invariants.residence import Samples, sampling
@@ -85,7 +87,7 @@ async def play(plan: Plan, folder: Path, say: Callable[[str], None]) -> Outcome:
     """Play it on parts of its own in `folder`; what was violated is in the outcome."""
     async with open_ground(folder, plan.environment, apache=plan.apache, nodes=plan.nodes) as ground:
         run = Run(plan, ground, folder, say)
-        with run.journal:
+        with run.journal, closing(run.moments), closing(run.commits.samples):
             await run.go()
         return run.outcome
 
@@ -96,13 +98,13 @@ class Run:
     def __init__(self, plan: Plan, ground: Ground, folder: Path, say: Callable[[str], None]) -> None:
         self.plan, self.ground, self.say = plan, ground, say
         self.journal = Journal(folder / "journal.txt")
-        self.moments = MomentFile(folder / "moments.bin")
+        self.moments = Spool[Moment](folder / "moments.bin")
         self.load = Load(plan.seed, ground.topics)
         self.writer = Writer(ground.jobs_address, self.load, self.journal, rate=plan.rate)
         self.probes = Probes(ground.dsn, ground.topics, self.writer, PARTITIONS)
         self.outcome = Outcome(plan)
         self._kafka = KafkaConnection(bootstrap_servers=ground.address)
-        self.commits = Commits(self._kafka, ground.topics, ground.dsn)
+        self.commits = Commits(self._kafka, ground.topics, ground.dsn, Spool(folder / "commits.bin"))
         self._parts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._healed = 0.0
 
@@ -254,6 +256,7 @@ class Run:
         )
         await evidence.gather()
         self.outcome.violations += evidence.violations
+        self.outcome.memory["the run itself"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self.outcome.counts.update(evidence.counts)
 
     def _pids(self) -> dict[str, int]:
