@@ -6,17 +6,14 @@ import asyncio
 import resource
 import signal
 import time
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 from aiokafka import TopicPartition
-from aiokafka.errors import KafkaError
 
 from faults.chaos.checks import Evidence
 from faults.chaos.commits import Commits
@@ -25,62 +22,28 @@ from faults.chaos.injectors import inject
 from faults.chaos.journal import Journal
 from faults.chaos.load import Load, record_of
 from faults.chaos.log import PARTITIONS
-from faults.chaos.probes import Probes, Recovery
+from faults.chaos.outcome import Outcome, Plan
+from faults.chaos.probes import Probes
 from faults.chaos.schedule import Fault
 from faults.chaos.spool import Spool
+from faults.chaos.stand import Stand
 from faults.chaos.writer import Writer
 from faults.invariants.moments import Moment
 from faults.invariants.progress import Recovery as Rest
 from faults.invariants.progress import alive_again
 from faults.invariants.residence import Samples, sampling
 from faults.invariants.values import bounded_memory, monotone_watermarks
-from faults.invariants.violations import Violation, found
+from faults.invariants.violations import found
 from faults.invariants.watching import watching
 from stack.contents import value
-from watchline.cli.lag import committed_offsets, end_offsets, lag, stored_offsets
+from watchline.cli.lag import committed_offsets, end_offsets, lag
 from watchline.schemas import KafkaConnection
 
 CORE = ("worker 1", "worker 2", "sink 1", "notifier")
 OLD_SECONDS = 150.0  # a younger process still fills its caches
 REST_SECONDS = 120.0  # the run is given up when it has not come to rest by then
 WATCHED = 12
-UNHEARD = "select count(*) from alert_outbox where state = 'pending'"
 DECLARED = "select count(*) from pipeline_versions"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to play."""
-
-    minutes: float
-    seed: int
-    faults: Sequence[Fault]
-    apache: bool
-    nodes: int = 1
-    rate: int = 500
-    environment: Mapping[str, str] = field(default_factory=dict)  # more of it for the services
-
-
-@dataclass
-class Outcome:
-    """What was seen."""
-
-    plan: Plan
-    violations: list[Violation] = field(default_factory=list)
-    recoveries: list[Recovery] = field(default_factory=list)
-    rest: Rest = field(default_factory=lambda: Rest(float("inf"), float("inf")))
-    counts: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0  # of load
-    slowest_canary: float = 0.0
-    longest_stop: float = 0.0
-    gave_up: list[str] = field(default_factory=list)
-    refused: int = 0
-    memory: dict[str, int] = field(default_factory=dict)  # the most that each kind of process held
-
-    @property
-    def rate(self) -> float:
-        """Acknowledged events a second."""
-        return self.counts["acknowledged"] / self.seconds if self.seconds else 0.0
 
 
 async def play(plan: Plan, folder: Path, say: Callable[[str], None]) -> Outcome:
@@ -104,6 +67,7 @@ class Run:
         self.probes = Probes(ground.dsn, ground.topics, self.writer, PARTITIONS)
         self.outcome = Outcome(plan)
         self._kafka = KafkaConnection(bootstrap_servers=ground.address)
+        self.stand = Stand(self._kafka, ground.topics, ground.dsn)
         self.commits = Commits(self._kafka, ground.topics, ground.dsn, Spool(folder / "commits.bin"))
         self._parts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._healed = 0.0
@@ -182,37 +146,17 @@ class Run:
         self.say("all harm is over")
         ends = await end_offsets(self._kafka, topics.sources)
         async with asyncio.timeout(REST_SECONDS):
-            while lag(ends, await self._committed(topics.application, ends)):
+            while lag(ends, await self.stand.committed(topics.application, ends)):
                 await asyncio.sleep(0.1)
-            await self._stored()
+            await self.stand.stored()
             lag_seconds = time.monotonic() - self._healed
             async with self.writer.open():
                 canary = await self.probes.round_trip()
-            while self.probes.waiting or await value(self.ground.dsn, UNHEARD):
+            while self.probes.waiting or await self.stand.unheard():
                 await asyncio.sleep(0.1)
         fleet = self.ground.fleet
         self.outcome.rest = Rest(lag_seconds, canary, len(fleet.gave_up), self.plan.minutes)
         self.outcome.violations += alive_again(self.outcome.rest)
-
-    async def _committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        try:
-            return await committed_offsets(self._kafka, group, places)
-        except KafkaError:
-            return {}
-
-    async def _stored(self) -> dict[TopicPartition, int]:
-        """Wait until the sinks have stored all that the workers have said; where they stand."""
-        ends = await end_offsets(self._kafka, self.ground.topics.outputs)
-        while lag(ends, stood := await self._stood()):
-            await asyncio.sleep(0.1)
-        return stood
-
-    async def _stood(self) -> dict[TopicPartition, int]:
-        connection = await asyncpg.connect(self.ground.dsn)
-        try:
-            return await stored_offsets(connection, 0)
-        finally:
-            await connection.close()
 
     async def _stop_all(self) -> dict[TopicPartition, int]:
         """Stop the workers, then those behind them when they have had it all; where the workers stood."""
@@ -222,8 +166,8 @@ class Run:
         places = await end_offsets(self._kafka, topics.sources)
         read_to = await committed_offsets(self._kafka, topics.application, places)
         async with asyncio.timeout(REST_SECONDS):
-            await self._stored()
-            while await value(self.ground.dsn, UNHEARD):
+            await self.stand.stored()
+            while await self.stand.unheard():
                 await asyncio.sleep(0.1)
         for name in ("sink 1", "notifier"):
             await fleet.stop(name)
@@ -252,7 +196,15 @@ class Run:
         told = await committed_offsets(self._kafka, topics.sink_group, outputs)
         crashes = sum(fault.hits in ("notifier", "Postgres") for fault in self.plan.faults)
         evidence = Evidence(
-            self.ground, self.journal, self.moments, watched, read_to, told, await self._stood(), crashes, self.commits
+            self.ground,
+            self.journal,
+            self.moments,
+            watched,
+            read_to,
+            told,
+            await self.stand.sinks(),
+            crashes,
+            self.commits,
         )
         await evidence.gather()
         self.outcome.violations += evidence.violations

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from faults.chaos.play import Outcome
+from faults.chaos.outcome import Outcome
 from faults.chaos.probes import Recovery, worst_and_median
 
 MEBIBYTE = 1 << 20

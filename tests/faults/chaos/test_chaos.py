@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from faults.chaos.play import Outcome, Plan, play
+from faults.chaos.outcome import Outcome, Plan
+from faults.chaos.play import play
 from faults.chaos.schedule import Fault, kinds_for, schedule
 from faults.test_mutants import planted
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from faults.chaos.play import Outcome, Plan
+from faults.chaos.outcome import Outcome, Plan
 from faults.chaos.probes import Recovery
 from faults.chaos.report import as_document, show
 from faults.chaos.schedule import Fault
