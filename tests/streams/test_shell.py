@@ -56,6 +56,13 @@ class World:
     def producer(self) -> World:
         return self
 
+    @property
+    def consumer(self) -> World:
+        return self
+
+    async def commit(self) -> None:
+        self.journal.append("commit")
+
     def owned(self) -> frozenset[int]:
         return self.mine
 
@@ -152,14 +159,14 @@ async def test_when_too_many_are_bad_the_worker_stops_with_this_batch_done_and_t
     await shell.absorb(events(PULSE, b"{", encode(started("b", NOON)), first=4))
     said = list(world.journal)
     holding = asyncio.create_task(shell.absorb(events(encode(started("c", NOON)), first=7)))
-    await asyncio.sleep(0)
+    crash = await asyncio.wait_for(world.crashed, 10)
 
     assert going_on
-    assert "3 of the last 4 records of watchline.runs are bad" in str(world.crashed.result())
+    assert "3 of the last 4 records of watchline.runs are bad" in str(crash)
     assert said[-1] == "rows"
     assert [topic for topic, _ in world.sent].count("watchline.dead-letters") == 3
     assert not holding.done()
-    assert world.journal == said
+    assert world.journal == [*said, "commit", "commit"]
     holding.cancel()
 
 
