@@ -123,6 +123,16 @@ rules = st.builds(
     min_value=st.sampled_from((None, -1e308, 1.0)),
     max_value=st.sampled_from((None, 1e308, 10.0)),
 )
+schedules = st.fixed_dictionaries(
+    {
+        "cron": st.sampled_from(("* * * * *", "*/20 * * * *", "50 11 * * *", "0 0 31 2 1", "x")),
+        "timezone": st.sampled_from(("UTC", "UTC", "Asia/Tokyo", "Europe/Berlin", "Mars/X", "../x")),
+        "grace_seconds": st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0)),
+        "early_seconds": st.sampled_from((0.0, 60.0, 10 * 366 * 86_400.0)),
+        "exclude": st.sampled_from(((), ("2026-11-29",), ("2026-11-01/2026-11-30",))),
+        "paused_until": st.none() | near,
+    }
+)
 limits = st.none() | st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0))
 
 
@@ -140,10 +150,7 @@ def declarations(draw: st.DrawFn) -> Declared:
             "timeliness": duration and {"max_duration_seconds": duration},
             "mutes": draw(st.lists(mutes, max_size=2)),
             "anomaly_rules": draw(st.lists(rules, max_size=3)),
-            "schedule": {
-                "cron": "* * * * *",
-                "timezone": draw(st.sampled_from(("UTC", "Asia/Tokyo", "Mars/X", "../x"))),
-            },
+            "schedule": draw(schedules),
         }
     )
     row = DeclarationRow(0)

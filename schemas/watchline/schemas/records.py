@@ -129,8 +129,8 @@ class ExpectedRunRecord(Record):
     """One expected start of a scheduled pipeline; the newest revision is its present state.
 
     `met`: the run started at most `grace_seconds` after `due_at`; `late`: after that; `missed`: none had by then.
-    `excused`: none had to (`reason` says why); `unknown`: it could not be seen whether one did. `run_id` is the run that
-    started for it. With `until` the record stands for all starts due from `due_at` up to then, too many to list.
+    `excused`: none had to (`reason` says why); `unknown`: it could not be seen whether one did. `run_id` is the run
+    that started for it. With `until` the record stands for all starts due from `due_at` to then, too many to list.
     """
 
     record_type: Literal["expected_run"] = "expected_run"

@@ -15,6 +15,7 @@ from watchline.schemas.records import PipelineRecord, revision_of
 from watchline.streams.effects import Effects
 from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import DeclarationRow
+from watchline.streams.slots.timetable import Timetable, read_timetable
 
 log = structlog.get_logger()
 
@@ -32,12 +33,15 @@ class Declared:
     rules: tuple[AnomalyRule, ...] = ()
     timezone: str = "UTC"
     first_declared_at: int | None = None
+    timetable: Timetable | None = None
 
     def watches(self, check: str, at: int) -> bool:
         """Whether `check` may have an incident at `at`: the pipeline is active, it has a limit, no mute covers it."""
         if not self.active or (check == "freshness" and self.freshness_limit is None):
             return False
         if check == "timeliness" and self.timeliness_limit is None:
+            return False
+        if check == "missed_start" and self.timetable is None:
             return False
         return not any(_covers(mute, check, at) for mute in self.mutes)
 
@@ -94,4 +98,5 @@ def read_declaration(row: DeclarationRow) -> Declared:
         rules=event.anomaly_rules,
         timezone=event.schedule.timezone if event.schedule else "UTC",
         first_declared_at=row.first_declared_at,
+        timetable=read_timetable(event.schedule),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from uuid import UUID
 
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
@@ -13,6 +14,7 @@ from watchline.streams.runs.judgement import Baselines, judge_run
 from watchline.streams.runs.merge import merge_event
 from watchline.streams.runs.records import Brought, record_of
 from watchline.streams.runs.timeliness import overdue_at, watch_end, watch_open_runs
+from watchline.streams.slots.book import SlotBook, start_due_at
 
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
 KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
@@ -28,6 +30,7 @@ class RunsFold:
         self.scene = scene
         self.row = row
         self.baselines = Baselines(row)
+        self.book = SlotBook(scene, row)
         self.changed = False  # whether the row must be written
         self._touched: dict[bytes, tuple[Run, Brought]] = {}
         self._packed = {held[:16]: held for held in row.ended}  # oldest first
@@ -50,10 +53,13 @@ class RunsFold:
         elif isinstance(event, RunEnded):
             self._end(run or Run(identity), event, now=now, clock=clock)
         else:
-            self._go_on(run or self._begin(identity, clock), event)
+            self._go_on(run or self._begin(identity, clock), event, clock)
 
-    def watch(self, at: int, *, offset: int) -> None:
-        """Decide what is due at the pulse `at`: overdue runs, stale data; nothing is open for what is not watched."""
+    def watch(self, at: int, *, offset: int, resumed_at: int = 0) -> None:
+        """Decide what is due at the pulse `at`: overdue runs, stale data, missed starts.
+
+        Nothing is open for what is not watched. `resumed_at` is the pulse that ended the last gap of pulses.
+        """
         if offset <= self.row.offset:
             return
         before, self.row.offset = self.row.offset, offset
@@ -65,7 +71,8 @@ class RunsFold:
         for run in late:
             self._touch(run)
         watch_age(self.scene, self.row, at)
-        if late or len(self.scene.effects.incidents) > said:
+        slots = self.book.watch(at, resumed_at=resumed_at, runs=self._known)
+        if late or slots or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
             self.row.offset = before  # nothing happened, so nothing needs to be written
@@ -73,6 +80,7 @@ class RunsFold:
     def close(self) -> RunsRow:
         """Publish the runs that changed and return the row to write."""
         self.baselines.close()
+        self.book.close()
         scene = self.scene
         for run, brought in self._touched.values():
             scene.effects.runs.append(
@@ -92,6 +100,12 @@ class RunsFold:
             self._ended[identity] = unpack_run(self._packed[identity])
         return self._ended.get(identity)
 
+    def _known(self) -> Iterator[Run]:
+        """The runs that the row holds whole."""
+        yield from self.row.open
+        for identity, packed in self._packed.items():
+            yield self._ended[identity] if identity in self._ended else unpack_run(packed)
+
     def _begin(self, identity: bytes, clock: int) -> Run:
         """A new open run; the one that has been open longest may have to go, and its incident with it."""
         row, run = self.row, Run(identity)
@@ -104,8 +118,11 @@ class RunsFold:
                 resolve_incident(self.scene, row, incident, at=clock, reason="expired")
         return run
 
-    def _go_on(self, run: Run, event: RunStarted | RunHeartbeat) -> None:
-        if self._merge(run, event) and run.end and isinstance(event, RunStarted):
+    def _go_on(self, run: Run, event: RunStarted | RunHeartbeat, clock: int) -> None:
+        if not self._merge(run, event) or not isinstance(event, RunStarted):
+            return
+        self.book.place(run, clock=clock)
+        if run.end:
             watch_end(self.scene, self.row, run)  # only now it is known how long it took
 
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
@@ -116,6 +133,7 @@ class RunsFold:
             self._keep_ended(run)
         if run.end is held:
             return
+        self.book.place(run, clock=clock)
         watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error, now=now)
@@ -162,6 +180,9 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     aged = age_due_at(scene, row, at)
     if aged is not None:
         dues.append(aged)
+    start = start_due_at(scene, row, at)
+    if start is not None:
+        dues.append(start)
     if any(not scene.declared.watches(incident.kind, at) for incident in row.incidents):
         dues.append(at)  # it must be closed, even if the worker that was told so is gone
     return min(dues, default=None)
