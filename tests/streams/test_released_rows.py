@@ -85,7 +85,11 @@ def test_a_row_of_a_newer_version_stops_the_worker_and_says_what_to_do(name: str
 
 EXPECTED = Expected(
     b"digest01", "Europe/Berlin", 900_000_000, NOON,
-    [Slot(NOON - 7, "late", ID, NOON - 1, NOON), Slot(NOON, "excused", None, None, NOON, "paused", NOON + 5), Slot(NOON + 9)],
+    [
+        Slot(NOON - 7, "late", ID, NOON - 1, NOON),
+        Slot(NOON, "excused", None, None, NOON, "paused", NOON + 5),
+        Slot(NOON + 9),
+    ],
 )  # fmt: skip
 # As the first version with slots wrote it.
 WITH_SLOTS = (
