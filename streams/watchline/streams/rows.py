@@ -15,6 +15,7 @@ from watchline.schemas.errors import Misconfigured
 from watchline.schemas.records import ExcuseReason, ExpectedState, IncidentKind
 
 FORMAT = 1
+_CLOCK = b"\0clock "
 _FORMAT_BYTE = bytes([FORMAT])
 _HEADER = Layout(">BHq")
 HINT = "run the version that wrote it, or rebuild the tables from the log under a new topic prefix"
@@ -164,7 +165,12 @@ def clock_key(partition: int) -> bytes:
 
     A row of runs without any, so that a worker of an earlier version reads it and finds nothing to do.
     """
-    return b"\0clock %d" % partition
+    return _CLOCK + b"%d" % partition
+
+
+def is_clock(key: bytes) -> bool:
+    """Whether this is the key of a clock and not of a pipeline."""
+    return key.startswith(_CLOCK)
 
 
 def encode_row(row: RunsRow | DeclarationRow | WatermarksRow) -> bytes:
