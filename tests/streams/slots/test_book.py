@@ -123,6 +123,32 @@ def test_a_backfill_meets_no_slot_and_one_that_turns_out_to_be_one_gives_it_back
     assert states(log) == ["missed", "expected"]
 
 
+def test_a_slot_that_is_given_back_goes_to_the_run_that_came_second() -> None:
+    log = watched(DAILY, SIX - HOUR)
+    log.append(started("a", SIX), started("b", SIX + MINUTE))
+
+    log.append(ended("a", SIX + 2 * MINUTE, backfill=True))
+
+    assert log.slots[SIX].run_id == identity("b")
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=10), timedelta(hours=20)])
+def test_a_run_whose_clock_runs_ahead_lists_no_slots_and_meets_only_one_that_is_there(ahead: timedelta) -> None:
+    log = watched(HOURLY, SIX - MINUTE)
+
+    log.append(started("a", SIX + ahead, flags=("clock_skew",)))
+
+    assert states(log) == (["met"] if ahead < HOUR else ["expected"])
+
+
+def test_a_nominal_time_far_ahead_meets_nothing() -> None:
+    log = watched(HOURLY, SIX - MINUTE)
+
+    log.append(started("a", SIX, nominal_at=SIX + 5 * HOUR))
+
+    assert states(log) == ["expected", "expected"]
+
+
 def test_the_nominal_time_decides_which_slot_is_met() -> None:
     log = watched(HOURLY, SIX - MINUTE)
     pulses(log, SIX, SIX + HOUR)

@@ -30,7 +30,7 @@ class RunsFold:
         self.scene = scene
         self.row = row
         self.baselines = Baselines(row)
-        self.book = SlotBook(scene, row)
+        self.book = SlotBook(scene, row, self._known)
         self.changed = False  # whether the row must be written
         self._touched: dict[bytes, tuple[Run, Brought]] = {}
         self._packed = {held[:16]: held for held in row.ended}  # oldest first
@@ -71,7 +71,7 @@ class RunsFold:
         for run in late:
             self._touch(run)
         watch_age(self.scene, self.row, at)
-        slots = self.book.watch(at, resumed_at=resumed_at, runs=self._known)
+        slots = self.book.watch(at, resumed_at=resumed_at)
         if late or slots or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:

@@ -51,14 +51,15 @@ def start_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
 class SlotBook:
     """What one batch makes of the slots of a row; `close` publishes those that changed."""
 
-    def __init__(self, scene: Scene, row: RunsRow) -> None:
-        self._scene, self._row = scene, row
+    def __init__(self, scene: Scene, row: RunsRow, known: Callable[[], Iterable[Run]]) -> None:
+        """`known` gives the runs that the row holds whole."""
+        self._scene, self._row, self._known = scene, row, known
         self._touched: dict[int, tuple[Slot, Expected]] = {}
 
-    def watch(self, at: int, *, resumed_at: int, runs: Callable[[], Iterable[Run]]) -> bool:
+    def watch(self, at: int, *, resumed_at: int) -> bool:
         """Decide what is due at the pulse `at`, the last gap of pulses having ended at `resumed_at`.
 
-        A schedule that is new or another one counts from `at`; of the `runs` known some may have begun a little early.
+        A schedule that is new or another one counts from `at`; of the known runs some may have begun a little early.
         Returns whether anything changed.
         """
         timetable, expected = timetable_of(self._scene), self._row.expected
@@ -66,7 +67,7 @@ class SlotBook:
             return self._dismiss("inactive", at)
         if expected is None or expected.timetable != timetable.digest:
             self._dismiss("changed", at)
-            self._begin(timetable, at, runs())
+            self._begin(timetable, at)
             return True
         turned = expected.reckoned_at >= at + WRONG_AFTER
         if turned:
@@ -83,21 +84,19 @@ class SlotBook:
         timetable, expected = timetable_of(self._scene), self._row.expected
         if timetable is None or expected is None or expected.timetable != timetable.digest:
             return
-        slot, meant, begun = None, meant_at(run), begun_at(run)
-        if meant is not None and begun is not None:
-            if CLOCK_SKEW not in run.flags and expected.slots and begun >= expected.slots[-1].due:
-                self._extend(expected, timetable, begun)
-                self._bound(expected, begun)
-            slot = slot_for(expected.slots, meant, early=timetable.early, attempt=run.attempt or 1)
-        for other in expected.slots:
-            if other.run_id == run.run_id and other is not slot:
-                give_up_start(other)
-                self._touch(other)
+        slot = self._slot_for(run, expected, timetable)
+        given_up = [other for other in expected.slots if other.run_id == run.run_id and other is not slot]
+        for other in given_up:
+            give_up_start(other)
+            self._touch(other)
         if slot is not None:
             before = slot.state
             if take_start(slot, run, grace=expected.grace, at=clock):
                 self._touch(slot)
                 notice_start(self._scene, self._row, slot, before=before)
+        for second in self._known() if given_up else ():
+            if second.run_id != run.run_id:
+                self.place(second, clock=clock)  # it may have come for that slot too
         _trim(expected)
 
     def close(self) -> None:
@@ -112,13 +111,28 @@ class SlotBook:
             log.info("slots.unknown", pipeline=scene.pipeline, slots=unclear)
         self._touched.clear()
 
-    def _begin(self, timetable: Timetable, at: int, runs: Iterable[Run]) -> None:
+    def _slot_for(self, run: Run, expected: Expected, timetable: Timetable) -> Slot | None:
+        """The slot that a run came for, if it is listed; those up to its start are, unless its clock runs ahead."""
+        meant, begun = meant_at(run), begun_at(run)
+        if meant is None or begun is None or not expected.slots:
+            return None
+        if CLOCK_SKEW not in run.flags and begun >= expected.slots[-1].due:
+            self._extend(expected, timetable, begun)
+            self._bound(expected, begun)
+        last, attempt = expected.slots[-1], run.attempt or 1
+        if meant <= last.due:
+            return slot_for(expected.slots, meant, early=timetable.early, attempt=attempt)
+        following = map(Slot, islice(timetable.after(last.due), 1))
+        found = slot_for([last, *following], meant, early=timetable.early, attempt=attempt)
+        return found if found is last else None
+
+    def _begin(self, timetable: Timetable, at: int) -> None:
         """Expect the first slot after `at`: what was due before is nobody's business."""
         expected = Expected(timetable.digest, timetable.timezone, timetable.grace, at, [])
         self._row.expected = expected
         for due in islice(timetable.after(at), 1):
             self._append(expected, due)
-        for run in runs:
+        for run in self._known():
             meant = meant_at(run)
             if meant is not None and meant >= at - timetable.early:
                 self.place(run, clock=at)
