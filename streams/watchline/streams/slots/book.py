@@ -51,6 +51,8 @@ def start_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
 class SlotBook:
     """What one batch makes of the slots of a row; `close` publishes those that changed."""
 
+    __slots__ = ("_known", "_row", "_scene", "_touched")
+
     def __init__(self, scene: Scene, row: RunsRow, known: Callable[[], Iterable[Run]]) -> None:
         """`known` gives the runs that the row holds whole."""
         self._scene, self._row, self._known = scene, row, known
@@ -81,8 +83,11 @@ class SlotBook:
 
     def place(self, run: Run, *, clock: int) -> None:
         """Find the slot that `run` came for, when its start is read or becomes known better."""
-        timetable, expected = timetable_of(self._scene), self._row.expected
-        if timetable is None or expected is None or expected.timetable != timetable.digest:
+        expected = self._row.expected
+        if expected is None:
+            return
+        timetable = timetable_of(self._scene)
+        if timetable is None or expected.timetable != timetable.digest:
             return
         slot = self._slot_for(run, expected, timetable)
         given_up = [other for other in expected.slots if other.run_id == run.run_id and other is not slot]
@@ -101,6 +106,8 @@ class SlotBook:
 
     def close(self) -> None:
         """Publish the slots that changed in this batch, each once."""
+        if not self._touched:
+            return
         scene, unclear = self._scene, 0
         for slot, expected in self._touched.values():
             scene.effects.state.append(
