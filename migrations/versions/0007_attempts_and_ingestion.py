@@ -5,14 +5,15 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0007"
-down_revision = "0004"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
 KINDS = """
 alter table incidents
     drop constraint incidents_kind_check,
-    add constraint incidents_kind_check check (kind in ('anomaly', 'freshness', 'timeliness', 'failure', 'lost'))
+    add constraint incidents_kind_check
+        check (kind in ('anomaly', 'freshness', 'timeliness', 'failure', 'missed_start', 'lost'))
 """
 
 ATTEMPTS = """
@@ -95,7 +96,7 @@ COMMENTS = {
     "run_attempts.duration_seconds": "How long the try took, in seconds",
     "run_attempts.error_type": "Class of the error that ended it",
     "run_attempts.error_message": "Text of the error that ended it",
-    "incidents.kind": "anomaly, freshness, timeliness, failure or lost",
+    "incidents.kind": "anomaly, freshness, timeliness, failure, missed_start or lost",
     "incidents.subject": "The run for timeliness and lost, else empty",
     "runs.status": (
         "running, succeeded, failed, aborted, unknown (ended without a usable status) or lost (three heartbeats in a "
