@@ -42,7 +42,7 @@ def test_every_start_meets_its_slot_and_nothing_is_missed(
     met = [due for due, slot in sorted(log.slots.items()) if slot.state == "met"]
     assert met == list(map(utc, starts)), what
     assert [slot.state for _, slot in sorted(log.slots.items())] == ["met", "met", "expected"]
-    assert log.incidents == []
+    assert log.transitions("missed_start") == []
 
 
 def test_what_is_missed_on_such_a_day_is_told_in_the_time_of_that_day() -> None:

@@ -164,13 +164,13 @@ class RunsFold:
 
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
         scene, row, held = self.scene, self.row, run.end
-        self._merge(run, event)
+        if self._merge(run, event):
+            self.book.place(run, clock=clock)
         if run.end is None or run.end is held:
             return
         if held is None:
             row.open = [other for other in row.open if other is not run]
             self._keep_ended(run)
-        self.book.place(run, clock=clock)
         notice_end(scene, row, run)
         if not is_retried(scene, run):
             watch_end(scene, row, run)
