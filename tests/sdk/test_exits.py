@@ -7,15 +7,17 @@ import json
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from brokers.kinds import Broker
-from harm.records import events_in_log
+from harm.records import events_in_log, events_in_outbox
 from security.refusing_kafka import refusing_kafka
 from watchline.schemas import Topics
 from watchline.sdk.life import Loop
+from watchline.sdk.process import THREADS_START_AT_EXIT
 
 RunJob = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -35,6 +37,20 @@ from watchline.sdk import Pipeline, Watchline
 with Watchline().pipeline(Pipeline(name="orders")).run() as run:
     run.add(inserts=1)
 """
+HEAD = """
+import atexit, logging, threading
+logging.basicConfig(level=logging.INFO)
+from watchline.sdk import Pipeline, Watchline
+orders = Watchline().pipeline(Pipeline(name="orders"))
+def work():
+    with orders.run():
+        pass
+"""
+# The first event of all comes from there, after the main thread has ended.
+LAST = {
+    "a thread": HEAD + "threading.Thread(target=lambda: (threading.main_thread().join(), work())).start()",
+    "a handler": HEAD + "atexit.register(work)",
+}
 POOL = "import concurrent.futures.thread\n"
 EVENTS = ["run.started", "run.ended"]
 PATIENT = {"flush_seconds": "30"}  # the promise is 2 s; the rest is the machine's
@@ -53,6 +69,29 @@ async def test_a_job_of_no_length_delivers_in_its_own_run(
 
     assert "emitted 3 = acknowledged 3" in done.stderr
     assert await types_of(broker, topics) == EVENTS
+
+
+@pytest.mark.parametrize("job", LAST.values(), ids=LAST)
+async def test_a_first_event_after_the_main_thread_is_delivered_where_python_starts_a_thread_and_else_on_disk(
+    run_job: RunJob, broker: Broker, topics: Topics, outbox_dir: Path, job: str
+) -> None:
+    variables = {"kafka_bootstrap_servers": broker.bootstrap_servers, "topic_prefix": topics.prefix, **PATIENT}
+
+    done = await asyncio.to_thread(lambda: run_job(job, **variables))
+
+    delivered = await types_of(broker, topics)
+    waiting = [event["event_type"] for event in events_in_outbox(outbox_dir) if "run_id" in event]
+    assert (delivered, waiting) == ((EVENTS, []) if THREADS_START_AT_EXIT else ([], EVENTS))
+    assert "emitted 3 =" in done.stderr
+
+
+def test_a_job_that_loads_us_at_its_exit_only_finds_its_events_on_disk(run_job: RunJob, outbox_dir: Path) -> None:
+    job = f"import atexit, threading\natexit.register(exec, {HEAD + 'work()'!r}, {{}})"
+
+    done = run_job(job)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [event["event_type"] for event in events_in_outbox(outbox_dir)] == ["pipeline.declared", *EVENTS]
 
 
 @pytest.mark.parametrize("before", [LATE, LATE + POOL], ids=["without a pool", "with one"])
