@@ -142,9 +142,9 @@ class Load:
         run_id, started_at, least = job.open[0]
         if draw > 0.8 or (now - started_at).total_seconds() < least:
             return RunHeartbeat(run_id=run_id, inserts=int(job.rows * draw), **common)
-        if 0.7 < draw < 0.72:
+        if 0.7 < draw < 0.74:
             job.loads += 1
-            back = 1 if draw < 0.702 else 0
+            back = 1 if draw < 0.71 else 0
             return WatermarkAdvanced(watermark=str(job.loads - 3 * back), kind="integer", run_id=run_id, **common)
         del job.open[0]
         return self._end(job, run_id, started_at, common)

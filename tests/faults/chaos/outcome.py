@@ -39,6 +39,7 @@ class Outcome:
     longest_stop: float = 0.0
     gave_up: list[str] = field(default_factory=list)
     refused: int = 0
+    unjudged: dict[str, str] = field(default_factory=dict)  # invariants that this run could not look at, and why
     memory: dict[str, int] = field(default_factory=dict)  # the most that each kind of process held
 
     @property

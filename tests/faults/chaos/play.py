@@ -185,8 +185,10 @@ class Run:
         for name, sizes in samples.items():
             kind = name.split("-")[0]
             outcome.memory[kind] = max([outcome.memory.get(kind, 0), *(size for _, size in sizes)])
-            if sizes[-1][0] - sizes[0][0] > OLD_SECONDS:
-                outcome.violations += bounded_memory(sizes)
+        old = [sizes for sizes in samples.values() if sizes[-1][0] - sizes[0][0] > OLD_SECONDS]
+        outcome.violations += [violation for sizes in old for violation in bounded_memory(sizes)]
+        if not old:
+            outcome.unjudged["I16"] = f"no process lived for {OLD_SECONDS:.0f} s"
         outcome.violations += self.commits.violations
         outcome.violations += monotone_watermarks(self.probes.marks)
 

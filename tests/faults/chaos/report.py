@@ -50,9 +50,11 @@ INVARIANTS = {
 
 
 def state_of(outcome: Outcome, name: str) -> str:
-    """`ok`, `violated`, or where it is shown."""
+    """`ok`, `violated`, why nothing can be said, or where it is shown."""
     if any(violation.invariant == name for violation in outcome.violations):
         return "violated"
+    if name in outcome.unjudged:
+        return f"not judged: {outcome.unjudged[name]}"
     return f"elsewhere: {INVARIANTS[name].elsewhere}" if INVARIANTS[name].elsewhere else "ok"
 
 

@@ -52,6 +52,13 @@ def test_what_a_run_does_not_show_is_not_called_ok() -> None:
     assert {name for name, state in states.items() if state != "ok"} == {"I11", "I12", "I13", "I20"}
 
 
+def test_what_could_not_be_looked_at_says_why() -> None:
+    young = outcome()
+    young.unjudged["I16"] = "all were young"
+
+    assert as_document(young)["invariants"]["I16"]["state"] == "not judged: all were young"
+
+
 def test_a_fault_that_never_recovered_has_no_number() -> None:
     document = as_document(outcome(recovered=None))
 
