@@ -120,7 +120,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self.declared = DeclarationsFolder(self.declarations.as_table(), epoch=0, wake=lambda *_: None)
-        self.marked = WatermarksFolder(self.watermarks.as_table(), epoch=0)
+        self.marked = WatermarksFolder(self.watermarks.as_table(), epoch=0, wake=lambda *_: None)
 
     def add_rows(self, pipelines: int, samples: list[bytes]) -> None:
         """A row of runs, of its own in memory, for every pipeline."""
