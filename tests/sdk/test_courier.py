@@ -319,6 +319,24 @@ def test_who_reads_while_another_thread_forks_gets_an_answer_all_the_same(make: 
     assert found == [[b"5"]]
 
 
+def test_who_reads_while_another_thread_forks_begins_no_thread_before_it_is_over(make: Make, kafka: FakeKafka) -> None:
+    courier = make()
+    courier.emit(message("5"))
+    assert courier.flush(PATIENT)
+    found: list[list[bytes]] = []
+    reading = threading.Thread(target=lambda: found.append(courier.read_values("t", b"k", PATIENT)))
+
+    courier.before_fork()
+    reading.start()
+    reading.join(0.2)  # time enough to begin one
+    threads = [thread.name for thread in threading.enumerate()]
+    courier.after_fork_in_parent()
+    reading.join(PATIENT)
+
+    assert "watchline" not in threads
+    assert found == [[b"5"]]
+
+
 def test_a_disk_that_takes_nothing_costs_no_event_while_memory_has_room(
     make: Make, kafka: FakeKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,7 +47,8 @@ class Courier:
         self._life: Life | None = None
         self._beating: dict[Beating, float] = {}
         self._exiting = False
-        self._forking = False
+        self._whole = threading.Event()  # cleared for as long as a fork takes
+        self._whole.set()
         self._spool_at = 0.0
 
     def before_fork(self) -> None:
@@ -55,7 +56,7 @@ class Courier:
 
         Python warns of a fork beside a thread since 3.12, and would warn the job of ours.
         """
-        self._forking = True
+        self._whole.clear()
         life, self._life = self._life, None
         if life is not None:
             self._buffer.wait_settled(SETTLE_SECONDS)  # so that little is sent twice
@@ -64,7 +65,7 @@ class Courier:
 
     def after_fork_in_parent(self) -> None:
         """Go on where the thread was."""
-        self._forking = False
+        self._whole.set()
         if self._beating or self._buffer.counters().pending:
             self._start().wake()
 
@@ -126,6 +127,7 @@ class Courier:
         """All values of a key in the log, after what this process has emitted; WatermarkUnavailable otherwise."""
         deadline = time.monotonic() + seconds
         while True:
+            self._whole.wait(max(0.0, deadline - time.monotonic()))
             life = self._start()
             try:
                 return self._ask(life, topic, key, deadline)
@@ -158,6 +160,10 @@ class Courier:
             if self._life is None:
                 self._life = Life(self._live)
             return self._life
+
+    @property
+    def _forking(self) -> bool:
+        return not self._whole.is_set()
 
     def _is_down(self) -> bool:
         life = self._life
