@@ -81,4 +81,4 @@ def skip_dedupe() -> None:
 
 def late_rows_count() -> None:
     """The last row of a changelog is taken for the newest one."""
-    cast(Any, StateTable)._late = lambda self, key, row: False
+    cast(Any, StateTable).late = lambda self, key, row: False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping
+from time import monotonic
+from typing import Any, cast
 
 import aiokafka
 from faust.transport.drivers import TRANSPORTS
@@ -13,9 +14,11 @@ from mode import Service
 
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.transport.delivery import BatchDelivery
+from watchline.streams.transport.healing import Records
 from watchline.streams.transport.producer import SafeProducer
 
 SCHEME = "watchline"
+READ_SECONDS = 30.0
 
 
 class ConsumerThread(stock.AIOKafkaConsumerThread):
@@ -54,6 +57,25 @@ class Consumer(BatchDelivery, stock.Consumer):
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def read_range(self, tp: TP, offsets: range) -> AsyncGenerator[Records, None]:
+        """Keys and values of a range, oldest first, in chunks, by a connection of its own; it is seldom needed.
+
+        Raises TimeoutError when the broker gives no more, and what aiokafka raises.
+        """
+        client = cast(ConsumerThread, self._thread)._create_client_consumer(cast(stock.Transport, self.transport))
+        await client.start()
+        try:
+            client.assign([tp])
+            client.seek(tp, offsets.start)
+            deadline = monotonic() + READ_SECONDS
+            while await client.position(tp) < offsets.stop:
+                if monotonic() > deadline:
+                    raise TimeoutError(f"{tp.topic} {tp.partition} gave no more within {READ_SECONDS:.0f} s")
+                for chunk in (await client.getmany(timeout_ms=200)).values():
+                    yield [(record.key, record.value) for record in chunk if record.offset < offsets.stop]
+        finally:
+            await client.stop()
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         failpoint("F5")  # finished, not committed: read again
