@@ -123,6 +123,15 @@ def test_a_backfill_meets_no_slot_and_one_that_turns_out_to_be_one_gives_it_back
     assert states(log) == ["missed", "expected"]
 
 
+def test_an_end_that_does_not_count_may_still_tell_that_it_was_a_backfill() -> None:
+    log = watched(DAILY, SIX - HOUR)
+    log.append(ended("a", SIX + 2 * MINUTE, duration_ms=60_000))
+
+    log.append(ended("a", SIX + MINUTE, backfill=True))
+
+    assert log.slots[SIX].state == "expected"
+
+
 def test_a_slot_that_is_given_back_goes_to_the_run_that_came_second() -> None:
     log = watched(DAILY, SIX - HOUR)
     log.append(started("a", SIX), started("b", SIX + MINUTE))
