@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from datetime import timedelta
 
@@ -51,6 +52,15 @@ def test_nothing_is_missed_before_the_grace_has_run_out() -> None:
     assert [(it.kind, it.severity, it.cause_at) for it in log.incidents] == [
         ("missed_start", "fail", SIX + timedelta(minutes=15))
     ]
+
+
+def test_a_late_pulse_opens_the_incident_and_its_cause_is_the_end_of_the_grace() -> None:
+    log = watched(DAILY, SIX - HOUR)
+    pulses(log, SIX - HOUR, SIX + 14 * MINUTE)
+
+    log.pulse(SIX + 16 * MINUTE)
+
+    assert (log.incidents[0].at, log.incidents[0].cause_at) == (SIX + 16 * MINUTE, SIX + 15 * MINUTE)
 
 
 def test_several_misses_are_one_incident_that_ends_with_the_next_start() -> None:
@@ -121,6 +131,15 @@ def test_a_backfill_meets_no_slot_and_one_that_turns_out_to_be_one_gives_it_back
     pulses(log, SIX - HOUR, SIX + HOUR)
 
     assert states(log) == ["missed", "expected"]
+
+
+def test_an_end_that_does_not_count_may_still_tell_that_it_was_a_backfill() -> None:
+    log = watched(DAILY, SIX - HOUR)
+    log.append(ended("a", SIX + 2 * MINUTE, duration_ms=60_000))
+
+    log.append(ended("a", SIX + MINUTE, backfill=True))
+
+    assert log.slots[SIX].state == "expected"
 
 
 def test_a_slot_that_is_given_back_goes_to_the_run_that_came_second() -> None:
@@ -341,3 +360,18 @@ def test_another_worker_that_comes_too_late_knows_that_there_was_a_gap() -> None
 
     assert other.slots[SIX].state == "unknown"
     assert other.incidents == []
+
+
+def test_another_worker_whose_first_batch_fails_still_knows_where_the_one_before_stood() -> None:
+    log = watched(DAILY, SIX - HOUR)
+    pulses(log, SIX - HOUR, SIX + 14 * MINUTE)
+    other = Log(DAILY, REGULAR, rows=dict(log.rows), offset=log.offset)
+    before, pulse = copy(other.desk.clock), other.record(SIX + 15 * MINUTE)
+
+    other.take([pulse])
+    other.rows = dict(log.rows)
+    other.desk.reset(before)
+    other.take([pulse])
+
+    assert [it.transition for it in other.incidents] == ["opened", "opened"]
+    assert other.incidents[0] == other.incidents[1]
