@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slack.incidents import NOON, after, alert, incident
-from watchline.consumers.notifier.grouping import Alert, Group, Plan, Timing, plan_messages
+from watchline.consumers.notifier.alert import Alert, Group
+from watchline.consumers.notifier.grouping import Plan, Timing, plan_messages
 
 GROUP = Group("orders_daily", "sales")
 
@@ -70,15 +71,6 @@ def test_the_end_of_an_incident_that_nobody_heard_of_is_not_told() -> None:
     assert [message.alerts for message in planned.messages] == [(known,)]
 
 
-def test_a_storm_becomes_one_message_per_owner() -> None:
-    storm = [alert(incident(pipeline=f"p{number}", owner="sales" if number % 2 else "stock")) for number in range(50)]
-
-    messages = plan(storm, after(seconds=30)).messages
-
-    assert [len(message.alerts) for message in messages] == [25, 25]
-    assert all(len({each.incident.owner for each in message.alerts}) == 1 for message in messages)
-
-
 @given(
     st.lists(
         st.tuples(
@@ -107,7 +99,7 @@ def test_every_alert_is_sent_or_waits_or_is_closed_exactly_once(
     ]
     last_sent = {Group(f"p{name}", "a"): after(seconds=seconds) for name, seconds in sent.items()}
 
-    planned = plan_messages(alerts, last_sent, after(seconds=now), Timing(digest_above=3))
+    planned = plan_messages(alerts, last_sent, after(seconds=now), Timing())
 
     told = [number for message in planned.messages for number in message.alert_ids]
     waiting = [number for ids in planned.waiting.values() for number in ids]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from slack.incidents import RUN, after, incident, message, resolved
-from watchline.consumers.notifier.grouping import Message
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from watchline.consumers.notifier import slack
 from watchline.consumers.notifier.channel import Outcome
-from watchline.consumers.notifier.grouping import Message
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.outbox import Outbox
 from watchline.consumers.notifier.route import Attempt, Delivery
 

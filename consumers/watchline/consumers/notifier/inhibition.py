@@ -1,0 +1,96 @@
+"""Lateness that follows from lateness upstream: whom a late pipeline keeps quiet. Pure functions.
+
+A pipeline is downstream of another one when it reads, over any number of steps, what that one writes. While
+something upstream is late, lateness downstream has a cause that people know of already. A failure never has.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple
+from uuid import UUID
+
+LATE_KINDS = frozenset({"freshness", "timeliness", "missed"})
+
+
+class Late(NamedTuple):
+    """An open incident of a late pipeline."""
+
+    opened_at: datetime
+    incident_id: UUID
+    pipeline: str
+
+
+class Reads(NamedTuple):
+    """What a pipeline reads and writes, as declared; datasets by any name that is the same for the same data."""
+
+    pipeline: str
+    sources: frozenset[str]
+    targets: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Which pipelines stand upstream of which, over any number of steps, cycles included."""
+
+    declared: Sequence[Reads]
+
+    @cached_property
+    def _feeders(self) -> Mapping[str, frozenset[str]]:
+        """The pipelines directly upstream of each."""
+        writers: dict[str, set[str]] = defaultdict(set)
+        for each in self.declared:
+            for dataset in each.targets:
+                writers[dataset].add(each.pipeline)
+        return {
+            each.pipeline: frozenset().union(*(writers[dataset] for dataset in each.sources if dataset in writers))
+            for each in self.declared
+        }
+
+    def upstream_of(self, pipeline: str) -> frozenset[str]:
+        """Everything that `pipeline` waits for; itself only when it stands in a cycle with others."""
+        found: set[str] = set()
+        ahead = [pipeline]
+        while ahead:
+            new = self._feeders.get(ahead.pop(), frozenset()) - found
+            found |= new
+            ahead += new
+        return frozenset(found if found - {pipeline} else ())
+
+
+def causes_of(held: Iterable[Late], open_ones: Iterable[Late], lineage: Lineage) -> dict[UUID, UUID]:
+    """The incident that explains each of `held`, for those that have one: the one that nothing upstream explains.
+
+    In a cycle the incident that opened first explains the others, so that one is always told.
+    """
+    by_pipeline: dict[str, list[Late]] = defaultdict(list)
+    for late in open_ones:
+        by_pipeline[late.pipeline].append(late)
+    upstream = {name: lineage.upstream_of(name) for name in by_pipeline}
+    causes: dict[UUID, UUID] = {}
+    for late in held:
+        above = lineage.upstream_of(late.pipeline) - {late.pipeline}
+        possible = [
+            cause
+            for name in above & by_pipeline.keys()
+            for cause in by_pipeline[name]
+            if late.pipeline not in upstream[name] or cause < late
+        ]
+        if possible:
+            causes[late.incident_id] = _root(possible, upstream).incident_id
+    return causes
+
+
+def _root(possible: Sequence[Late], upstream: Mapping[str, frozenset[str]]) -> Late:
+    """The first of those that no other one is upstream of, unless the two stand in a cycle."""
+    names = {each.pipeline for each in possible}
+
+    def is_root(each: Late) -> bool:
+        above = (names & upstream[each.pipeline]) - {each.pipeline}
+        return all(each.pipeline in upstream[name] for name in above)
+
+    return min(filter(is_root, possible))
