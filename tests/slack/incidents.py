@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from watchline.consumers.notifier.alert import Alert, Message
+from watchline.consumers.sink.incidents import store_incidents
 from watchline.schemas.records import IncidentFact, IncidentRecord
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -90,6 +91,14 @@ async def enqueue(connection: asyncpg.Connection, of: IncidentRecord, **changes:
     values = ", ".join(f"${number}" for number in range(1, len(row) + 1))
     statement = f"insert into alert_outbox ({', '.join(row)}) values ({values}) returning alert_id"
     return int(await connection.fetchval(statement, *row.values()))
+
+
+async def store(connection: asyncpg.Connection, *incidents: IncidentRecord) -> None:
+    """Have the sink store transitions with their alerts as of now."""
+    now = datetime.now(UTC)
+    fresh = [each.model_copy(update={"cause_at": now, "at": now, "revision": next(_numbers)}) for each in incidents]
+    async with connection.transaction():
+        await store_incidents(connection, fresh, now=now, alert_max_age=timedelta(days=1))
 
 
 async def record(connection: asyncpg.Connection, of: IncidentRecord) -> None:

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from slack.fake import HANG, RESET, Answer, FakeSlack
 from slack.incidents import after, changed, enqueue, incident, reach, record, resolved
-from slack.workspace import FakeWorkspace
+from slack.workspace import FakeWorkspace, Posted
 
 Start = Callable[..., Awaitable[asyncio.Event]]
 Bot = Mapping[str, Any]
@@ -344,7 +344,5 @@ async def test_the_token_is_in_no_log_and_in_no_row(
 
 
 async def _say(workspace: FakeWorkspace, text: str) -> None:
-    from slack.workspace import Posted
-
     last = workspace.messages[DATA][-1].ts
     workspace.messages[DATA].append(Posted(ts=f"{float(last) + 0.000001:.6f}", text=text, blocks=[], metadata=None))

@@ -39,14 +39,16 @@ class Triage:
     _lineage: Lineage = field(default_factory=lambda: Lineage(()))
 
     async def decide(self, connection: Connection, destination: str, *, edits: bool) -> None:
-        """Bring the alerts of one destination into the order in which they can be claimed."""
+        """Bring the alerts of one destination into the order in which they can be claimed.
+
+        What is stored from now on has no destination yet, so nothing is claimed that has not come by here.
+        """
+        if edits:
+            await connection.execute(statements.GATHER_CHANGES, destination)
         await self.address(connection)
         await connection.execute(statements.RELEASE_HELD, destination, self.timing.settle)
         await self.hold_back(connection, destination)
         await self.watch_storm(connection, destination)
-        if edits:
-            await connection.execute(statements.GATHER_CHANGES, destination)
-            await self.address(connection)
 
     async def address(self, connection: Connection) -> None:
         """Give every new alert its destination and group; the end of an incident goes where it was last told."""
