@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -38,6 +38,7 @@ class Lineage:
     """Which pipelines stand upstream of which, over any number of steps, cycles included."""
 
     declared: Sequence[Reads]
+    _known: dict[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def _feeders(self) -> Mapping[str, frozenset[str]]:
@@ -53,6 +54,12 @@ class Lineage:
 
     def upstream_of(self, pipeline: str) -> frozenset[str]:
         """Everything that `pipeline` waits for; itself only when it stands in a cycle with others."""
+        known = self._known.get(pipeline)
+        if known is None:
+            known = self._known[pipeline] = self._followed(pipeline)
+        return known
+
+    def _followed(self, pipeline: str) -> frozenset[str]:
         found: set[str] = set()
         ahead = [pipeline]
         while ahead:
@@ -63,34 +70,31 @@ class Lineage:
 
 
 def causes_of(held: Iterable[Late], open_ones: Iterable[Late], lineage: Lineage) -> dict[UUID, UUID]:
-    """The incident that explains each of `held`, for those that have one: the one that nothing upstream explains.
+    """The incident that explains each of `held`, for those that have one: the first that nothing upstream explains.
 
     In a cycle the incident that opened first explains the others, so that one is always told.
     """
-    by_pipeline: dict[str, list[Late]] = defaultdict(list)
-    for late in open_ones:
-        by_pipeline[late.pipeline].append(late)
-    upstream = {name: lineage.upstream_of(name) for name in by_pipeline}
+    roots = _roots(open_ones, lineage)
     causes: dict[UUID, UUID] = {}
     for late in held:
-        above = lineage.upstream_of(late.pipeline) - {late.pipeline}
         possible = [
             cause
-            for name in above & by_pipeline.keys()
-            for cause in by_pipeline[name]
-            if late.pipeline not in upstream[name] or cause < late
+            for name in roots.keys() & lineage.upstream_of(late.pipeline) - {late.pipeline}
+            for cause in roots[name]
+            if cause < late or late.pipeline not in lineage.upstream_of(name)
         ]
         if possible:
-            causes[late.incident_id] = _root(possible, upstream).incident_id
+            causes[late.incident_id] = min(possible).incident_id
     return causes
 
 
-def _root(possible: Sequence[Late], upstream: Mapping[str, frozenset[str]]) -> Late:
-    """The first of those that no other one is upstream of, unless the two stand in a cycle."""
-    names = {each.pipeline for each in possible}
-
-    def is_root(each: Late) -> bool:
-        above = (names & upstream[each.pipeline]) - {each.pipeline}
-        return all(each.pipeline in upstream[name] for name in above)
-
-    return min(filter(is_root, possible))
+def _roots(open_ones: Iterable[Late], lineage: Lineage) -> Mapping[str, Sequence[Late]]:
+    """The late pipelines that nothing late stands upstream of, unless the two stand in a cycle."""
+    late: dict[str, list[Late]] = defaultdict(list)
+    for each in open_ones:
+        late[each.pipeline].append(each)
+    return {
+        name: found
+        for name, found in late.items()
+        if all(name in lineage.upstream_of(above) for above in late.keys() & lineage.upstream_of(name))
+    }
