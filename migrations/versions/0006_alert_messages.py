@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0006"
-down_revision = "0003"
+down_revision = "0004"
 branch_labels = None
 depends_on = None
 
@@ -73,19 +73,8 @@ create table alert_storms (
 create unique index alert_storms_one_open on alert_storms (destination) where ended_at is null
 """
 
-# The role comes with an earlier revision, where the database lets it be made.
-GRANTS = """
-do $$ begin
-    if exists (select from pg_roles where rolname = 'watchline_notifier') then
-        grant select, insert, update on alert_messages, alert_storms, alert_outbox to watchline_notifier;
-        grant select on incidents, incident_events, pipelines to watchline_notifier;
-    end if;
-end $$
-"""
-
 
 def upgrade() -> None:
     for script in (COLUMNS, TABLES):
         for statement in script.split(";\n\n"):
             op.get_bind().exec_driver_sql(statement)
-    op.get_bind().exec_driver_sql(GRANTS)

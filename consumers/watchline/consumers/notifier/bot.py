@@ -28,6 +28,7 @@ PAGE, MAX_PAGES = 100, 20
 ID = re.compile(r"[CGD][A-Z0-9]{6,}")
 # The post that was to be edited is gone, or can't be edited any more.
 GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"})
+NOTED = ("recognised", "repeated")  # what alert_deliveries keeps
 # The bot may write there, not read.
 UNREADABLE = frozenset({"missing_scope", "not_in_channel", "channel_not_found", "no_permission", "access_denied"})
 
@@ -51,30 +52,31 @@ class BotChannel:
     async def send(self, message: Message) -> Outcome:
         """Bring the post of the message up to date, or make it, and add to its thread what is new."""
         try:
-            post, edited = await self._post(message)
-            await self._add_to_thread(post, message, edited=edited)
+            post, how = await self._post(message)
+            recognised = await self._add_to_thread(post, message, edited=how == "edited")
         except Refused as refused:
             return refused.outcome
-        return Outcome("accepted", 200, post=post)
+        how = "recognised" if recognised else how
+        return Outcome("accepted", 200, how if how in NOTED else None, post=post)
 
     async def close(self) -> None:
         await self._workspace.close()
 
-    async def _post(self, message: Message) -> tuple[Post, bool]:
-        """The post that now says what `message` says, and whether it was there before."""
+    async def _post(self, message: Message) -> tuple[Post, str]:
+        """The post that now says what `message` says, and how that came."""
         own = message.post if message.post is not None and message.post.channel == self.name else None
         if own is not None and await self._edit(own, message):
-            return own, True
+            return own, "edited"
         if message.in_doubt_since is None:
-            return await self._create(message, repeated=False), False
+            return await self._create(message, repeated=False), "posted"
         history = {"oldest": oldest(message.in_doubt_since)}
         found, looked = await self._find("conversations.history", message, history)
         if found is None:
-            return await self._create(message, repeated=not looked), False
+            return await self._create(message, repeated=not looked), "posted" if looked else "repeated"
         log.info("message.found", channel=self.name, delivery=str(message.delivery))
         if message.storm is not None:  # it may have grown since
             await self._edit(found, message)
-        return found, False
+        return found, "recognised"
 
     async def _edit(self, post: Post, message: Message) -> bool:
         try:
@@ -92,26 +94,30 @@ class BotChannel:
         self.channel_id = str(answer.get("channel") or self._place)
         return Post(self.name, self.channel_id, str(answer.get("ts")))
 
-    async def _add_to_thread(self, post: Post, message: Message, *, edited: bool) -> None:
-        """What changed, below a post that was there; the details that a new one has no room for."""
+    async def _add_to_thread(self, post: Post, message: Message, *, edited: bool) -> bool:
+        """What changed, below a post that was there; the details that a new one has no room for.
+
+        Says whether it stood there already.
+        """
         if edited:
             silent = not message.news or (message.storm is not None and not message.calls)
             reply = None if silent else render(_only_news(message))
         else:
             reply = render_all(message) if leaves_out(message) else None
         if reply is None:
-            return
+            return False
         thread = {"ts": post.ts}
         if message.in_doubt_since is not None:
             found, _ = await self._find("conversations.replies", message, thread, below=post.ts)
             if found is not None:
                 log.info("message.found", channel=self.name, delivery=str(message.delivery))
-                return
+                return True
         if not edited:
             await asyncio.sleep(self._pace)
         broadcast = edited and message.calls
         place = {"channel": post.channel_id, "thread_ts": post.ts, "reply_broadcast": broadcast}
         await self._workspace.call("chat.postMessage", {**place, **reply, "metadata": metadata(message)})
+        return False
 
     async def _chat(
         self, method: str, place: Mapping[str, Any], message: Message, *, repeated: bool = False

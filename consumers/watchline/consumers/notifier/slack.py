@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,7 +52,7 @@ class SlackChannel:
         outcome = await self._post(render(message, repeated=repeated))
         if outcome.result == "rejected" and not outcome.broken:
             outcome = await self._post(fallback(message, repeated=repeated))
-        return outcome
+        return replace(outcome, detail="repeated") if repeated and outcome.result == "accepted" else outcome
 
     async def close(self) -> None:
         await self._client.close()

@@ -19,6 +19,7 @@ from watchline.consumers.notifier import NotifierSettings
 
 Start = Callable[..., Awaitable[asyncio.Event]]
 DATA = "C000DATA"
+COUNTED = "select count(*) from alert_deliveries where detail = $1"
 NOTIFIER = """
 import asyncio
 from watchline.consumers.notifier import NotifierSettings, run
@@ -72,6 +73,7 @@ async def test_with_a_bot_the_message_is_recognised_and_not_posted_again(
 
     (post,) = workspace.posts(DATA)
     assert tuple(left or ()) == ("pending", 1, True)
+    assert await connection.fetchval(COUNTED, "recognised") == 1
     assert post.text.startswith("✅")
     assert post.metadata is not None
     assert post.metadata["event_payload"]["incident_id"] == str(opened.incident_id)
@@ -104,6 +106,7 @@ async def test_over_a_webhook_it_is_repeated_once_and_says_so(
     await reach(connection, alert_id, "state = 'sent'")
 
     assert ["perhaps a repetition" in each.text for each in slack.requests] == [False, True]
+    assert await connection.fetchval(COUNTED, "repeated") == 1
 
 
 async def test_over_a_webhook_it_is_not_sent_a_third_time_and_a_reminder_has_to_do(
