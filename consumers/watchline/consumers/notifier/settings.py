@@ -98,17 +98,18 @@ class NotifierSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _a_bot_has_channels(self) -> Self:
-        if (self.slack_bot_token is None) != (self.slack_channel is None):
-            raise ValueError("WATCHLINE_SLACK_BOT_TOKEN and WATCHLINE_SLACK_CHANNEL go together")
-        channels = [rule for rule in self.rules if rule.channel is not None]
-        if self.slack_bot_token is None and (channels or self.slack_fallback_channel):
+        by_name = [rule.channel for rule in self.rules if rule.channel is not None]
+        named = [self.slack_channel, self.slack_fallback_channel, *by_name]
+        if self.slack_bot_token is None and any(name is not None for name in named):
             raise ValueError("a channel by name needs WATCHLINE_SLACK_BOT_TOKEN")
+        if self.slack_bot_token is not None and not by_name and not self.reaches_slack:
+            raise ValueError("WATCHLINE_SLACK_BOT_TOKEN needs WATCHLINE_SLACK_CHANNEL")
         return self
 
     @property
     def reaches_slack(self) -> bool:
         """Whether anything goes to Slack by default, instead of to the terminal."""
-        return self.slack_bot_token is not None or self.slack_webhook_url is not None
+        return self.slack_channel is not None or self.slack_webhook_url is not None
 
     @property
     def rules(self) -> tuple[Rule, ...]:

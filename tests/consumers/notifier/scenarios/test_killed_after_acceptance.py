@@ -79,6 +79,7 @@ async def test_with_a_bot_the_message_is_recognised_and_not_posted_again(
     assert post.metadata["event_payload"]["incident_id"] == str(opened.incident_id)
 
 
+@pytest.mark.faults
 async def test_with_a_bot_the_message_is_recognised_however_often_a_notifier_dies(
     connection: asyncpg.Connection,
     workspace: FakeWorkspace,
