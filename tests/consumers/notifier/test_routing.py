@@ -63,6 +63,12 @@ def test_the_end_of_an_incident_is_told_where_it_was_told_last() -> None:
     assert [each[1] for each in addresses([{**end, "told_at": "#fire"}], rules, "#data")] == ["#fire"]
 
 
+def test_a_change_that_calls_nobody_stays_where_its_incident_was_told() -> None:
+    milder = {**row(3, "updated", "warn"), "quiet": True, "told_at": "#fire"}
+
+    assert [each[1] for each in addresses([milder], [Rule(severity="fail", channel="#fire")], "#data")] == ["#fire"]
+
+
 def test_what_becomes_of_an_incident_of_a_storm_stays_with_the_storm() -> None:
     end = {**row(2, "resolved", "fail"), "told_at": "#data", "told_in": 7}
 
@@ -72,5 +78,5 @@ def test_what_becomes_of_an_incident_of_a_storm_stays_with_the_storm() -> None:
 def row(number: int, transition: str, severity: str, incident_id: UUID = INCIDENT) -> dict[str, Any]:
     """An alert as it comes from the outbox without a destination."""
     traits = {"pipeline": "orders", "owner": None, "type": None, "kind": "failure", "severity": severity}
-    place = {"told_at": None, "told_in": None, "storm_id": None}
+    place = {"quiet": False, "told_at": None, "told_in": None, "storm_id": None}
     return {"alert_id": number, "incident_id": incident_id, "transition": transition, **traits, **place}

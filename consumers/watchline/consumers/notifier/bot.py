@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from watchline.consumers.notifier.alert import Message, Post
+from watchline.consumers.notifier.alert import Message, Post, Storm
 from watchline.consumers.notifier.blocks import fallback, leaves_out, render, render_all
 from watchline.consumers.notifier.channel import Outcome
 from watchline.consumers.notifier.http import MESSAGE_ERRORS
@@ -38,24 +38,30 @@ log = structlog.get_logger(__name__)
 class BotChannel:
     """Posts to one channel, by its id or its name, with the token of its workspace; waits `pace` s between requests.
 
+    `timeout` is what all requests of a message may take together, in seconds.
+
     Without the right to read the channel, or while only its name is known, a message in doubt is sent again, marked.
     """
 
     edits = True
 
-    def __init__(self, workspace: Workspace, name: str, *, pace: float = 1.0) -> None:
+    def __init__(self, workspace: Workspace, name: str, *, pace: float = 1.0, timeout: float = 30.0) -> None:
         self.name = name
         self.channel_id = name if ID.fullmatch(name) else None
         self._workspace = workspace
         self._pace = pace
+        self._timeout = timeout
 
     async def send(self, message: Message) -> Outcome:
         """Bring the post of the message up to date, or make it, and add to its thread what is new."""
         try:
-            post, how = await self._post(message)
-            recognised = await self._add_to_thread(post, message, edited=how == "edited")
+            async with asyncio.timeout(self._timeout):
+                post, how = await self._post(message)
+                recognised = await self._add_to_thread(post, message, edited=how == "edited")
         except Refused as refused:
             return refused.outcome
+        except TimeoutError:
+            return Outcome("retry", detail="TimeoutError", unknown=True)
         how = "recognised" if recognised else how
         return Outcome("accepted", 200, how if how in NOTED else None, post=post)
 
@@ -100,7 +106,7 @@ class BotChannel:
         Says whether it stood there already.
         """
         if edited:
-            silent = not message.news or (message.storm is not None and not message.calls)
+            silent = not message.news or (message.storm is not None and not _calls_after(message.storm, message))
             reply = None if silent else render(_only_news(message))
         else:
             reply = render_all(message) if leaves_out(message) else None
@@ -187,6 +193,11 @@ def carries(post: Mapping[str, Any], message: Message) -> bool:
 def oldest(in_doubt_since: datetime) -> str:
     """A time of Slack's, in seconds, before anything of a delivery that began at `in_doubt_since`."""
     return f"{(in_doubt_since - CLOCK_MARGIN).timestamp():.6f}"
+
+
+def _calls_after(storm: Storm, message: Message) -> bool:
+    """While a storm lasts its digest is enough."""
+    return storm.ended_at is not None and message.calls
 
 
 def _only_news(message: Message) -> Message:

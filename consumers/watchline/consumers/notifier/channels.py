@@ -18,6 +18,7 @@ from watchline.consumers.notifier.workspace import Workspace
 from watchline.schemas.errors import Misconfigured
 
 API_HOST = "slack.com"
+REQUESTS_A_MESSAGE = 3  # the lease outlasts as many that get no answer
 
 
 @dataclass
@@ -85,7 +86,9 @@ class Makers:
         """A channel of the workspace; its requests keep the pace, too."""
         if self.workspace is None:
             raise Misconfigured(f"the channel {name} needs a bot", hint="set WATCHLINE_SLACK_BOT_TOKEN")
-        return BotChannel(self.workspace, name, pace=1.0 / self.settings.messages_per_second)
+        pace = 1.0 / self.settings.messages_per_second
+        timeout = REQUESTS_A_MESSAGE * self.settings.request_timeout_seconds + 2 * pace
+        return BotChannel(self.workspace, name, pace=pace, timeout=timeout)
 
     def webhook(self, name: str, url: SecretStr) -> Channel:
         """A webhook whose address may be posted to."""

@@ -46,6 +46,7 @@ class Triage:
         if edits:
             await connection.execute(statements.GATHER_CHANGES, destination)
         await self.address(connection)
+        await connection.execute(statements.CLOSE_HELD, destination)
         await connection.execute(statements.RELEASE_HELD, destination, self.timing.settle)
         await self.hold_back(connection, destination)
         await self.watch_storm(connection, destination)
@@ -113,7 +114,7 @@ def addresses(rows: Iterable[Mapping[str, Any]], rules: Sequence[Rule], default:
         if earlier is None and row["told_at"] is not None:
             earlier = (row["told_at"], row["told_in"])
         traits = Traits(row["pipeline"], row["owner"], row["type"], row["kind"], row["severity"])
-        stays = earlier is not None and row["transition"] not in ("opened", "updated")
+        stays = earlier is not None and (row["quiet"] or row["transition"] not in ("opened", "updated"))
         destination = earlier[0] if stays and earlier else destination_of(traits, rules, default)
         storm = row["storm_id"] or (earlier[1] if earlier is not None and earlier[0] == destination else None)
         told[row["incident_id"]] = (destination, storm)

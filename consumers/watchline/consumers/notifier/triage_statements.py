@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Alerts that have no destination yet, with where their incident was told before.
 UNADDRESSED = """
-select o.alert_id, o.incident_id, o.transition, o.pipeline, o.owner, o.kind, o.severity, o.storm_id,
+select o.alert_id, o.incident_id, o.transition, o.quiet, o.pipeline, o.owner, o.kind, o.severity, o.storm_id,
   o.payload ->> 'pipeline_type' as type, before.destination as told_at, before.storm_id as told_in
 from alert_outbox o left join lateral (
   select e.destination, e.storm_id from alert_outbox e
@@ -76,6 +76,12 @@ update alert_outbox o set state = 'pending', next_attempt_at = now() + $2
 from incidents cause, incidents own
 where o.destination = $1 and o.state = 'inhibited' and cause.incident_id = o.inhibited_by
   and cause.status = 'resolved' and own.incident_id = o.incident_id and own.status <> 'resolved'
+"""
+
+# It ended while it was held back: nobody hears of it.
+CLOSE_HELD = """
+update alert_outbox o set state = 'suppressed', suppressed_reason = 'inhibited' from incidents own
+where o.destination = $1 and o.state = 'inhibited' and own.incident_id = o.incident_id and own.status = 'resolved'
 """
 
 NEW_INCIDENTS = """
