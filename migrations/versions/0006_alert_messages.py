@@ -35,7 +35,7 @@ alter table alert_outbox add constraint alert_outbox_state_check
 alter table alert_outbox drop constraint alert_outbox_transition_check;
 
 alter table alert_outbox add constraint alert_outbox_transition_check
-    check (transition in ('opened', 'updated', 'acknowledged', 'snoozed', 'resolved'));
+    check (transition in ('opened', 'updated', 'acknowledged', 'snoozed', 'woken', 'resolved'));
 
 create index alert_outbox_unaddressed on alert_outbox (alert_id)
     where destination is null and (state in ('pending', 'inhibited') or next_attempt_at < 'infinity');

@@ -189,7 +189,7 @@ async def test_a_post_in_doubt_is_looked_for_behind_many_others(
     connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
 ) -> None:
     workspace.answers["chat.postMessage"].append(RESET)
-    workspace.answers["conversations.history"].append(Answer(503, "service_unavailable"))
+    workspace.answers["conversations.history"].append(Answer(429, "ratelimited", {"Retry-After": "1"}))
     opened = await enqueue(connection, incident())
     await start(**bot)
     await workspace.until(lambda: len(workspace.called("conversations.history")) == 1)

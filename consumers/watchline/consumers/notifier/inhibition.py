@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
-LATE_KINDS = frozenset({"freshness", "timeliness", "missed"})
+LATE_KINDS = frozenset({"freshness", "timeliness", "missed_start"})
 
 
 class Late(NamedTuple):

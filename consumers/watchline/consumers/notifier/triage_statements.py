@@ -123,7 +123,7 @@ select e.incident_id, o.fingerprint, e.transition_no, e.transition, e.severity, 
   e.record, o.cause_at, true
 from alert_outbox o join incident_events e on e.incident_id = o.incident_id and e.transition_no > o.transition_no
 where o.destination = $1 and o.state = 'sent' and o.message_id is not null and o.next_attempt_at < 'infinity'
-  and e.transition in ('updated', 'acknowledged', 'snoozed')
+  and e.transition in ('updated', 'acknowledged', 'snoozed', 'woken')
   and not exists (select from alert_outbox k
                   where k.incident_id = e.incident_id and k.transition_no = e.transition_no)
 order by e.incident_id, e.transition_no
