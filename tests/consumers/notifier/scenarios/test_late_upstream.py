@@ -72,9 +72,8 @@ async def test_sixty_late_descendants_are_one_message_and_a_failure_is_its_own(
     await workspace.until(lambda: f"{CHILDREN} downstream late" in workspace.posts(DATA)[0].text)
     root, failure = workspace.posts(DATA)
     while_late = root.text
-    await store(connection, resolved(cause, after(hours=1)))
-    await store(connection, *(resolved(child, after(hours=2)) for child in children[1:]))
-    await until(connection, PENDING, 0)
+    recovered = (resolved(child, after(hours=2)) for child in children[1:])
+    await store(connection, resolved(cause, after(hours=1)), *recovered)
     await workspace.until(lambda: len(workspace.posts(DATA)) == 3)
 
     assert while_late.startswith("🔴 raw.orders: data is stale")
@@ -139,15 +138,26 @@ async def test_a_descendant_that_recovers_while_it_is_held_back_is_never_told(
 async def test_a_descendant_that_was_told_first_stays_told_and_is_not_repeated_while_its_cause_lasts(
     connection: asyncpg.Connection, slack: FakeSlack, start: Start, family: list[str]
 ) -> None:
-    await start(repeat_interval_seconds=2)
-    child = late(family[0])
-    await store(connection, child)
+    await start()
+    await store(connection, late(family[0]))
     await slack.wait_for(1)
-
+    child = await connection.fetchval("select max(alert_id) from alert_outbox")
+    await reach(connection, child, "state = 'sent'")
     await store(connection, late("raw.orders"))
-    await slack.wait_for(4)  # the cause, and two reminders of it
+    await slack.wait_for(2)
+    await reach(connection, child + 1, "state = 'sent'")
 
-    assert sum(family[0] in each.text.split("\n")[0] for each in slack.requests) == 1
+    long_ago = "sent_at = sent_at - interval '5 hours', next_attempt_at = now()"
+    await connection.execute(f"update alert_outbox set {long_ago}")
+    await slack.wait_for(3)
+    row = await reach(connection, child, "next_attempt_at > now() and inhibited_by is not null")
+
+    assert row["state"] == "sent"
+    assert [each.text.split("\n")[0] for each in slack.requests] == [
+        f"🔴 {family[0]}: data is stale",
+        "🔴 raw.orders: data is stale",
+        "🔴 raw.orders: data is stale (still open)",
+    ]
 
 
 async def test_pipelines_in_a_circle_keep_each_other_quiet_and_one_is_told(
