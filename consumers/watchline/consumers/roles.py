@@ -38,8 +38,13 @@ TABLES: dict[str, dict[str, str]] = {
         "alembic_version": "select",  # `watchline doctor`
     },
     NOTIFIER: {
-        "alert_outbox": "select, update",
+        "alert_outbox": "select, insert, update",  # insert: changes that call nobody, for posts that can be edited
         "alert_deliveries": "insert",
+        "alert_messages": "select, insert, update",
+        "alert_storms": "select, insert, update",
+        "incidents": "select",
+        "incident_events": "select",
+        "pipelines": "select",
         "alembic_version": "select",
     },
     READER: {},  # only the views

@@ -9,6 +9,7 @@ def test_alerts_are_not_awaited_here_when_they_go_to_slack(tmp_path: Path) -> No
     webhook = tmp_path / "webhook"
     webhook.write_text("https://hooks.slack.com/services/T/B/x")
 
+    assert alerts_go({"WATCHLINE_SLACK_BOT_TOKEN": "xoxb-1"}) == "go to Slack"
     assert alerts_go({"WATCHLINE_SLACK_WEBHOOK_URL": webhook.read_text()}) == "go to Slack"
     assert alerts_go({"WATCHLINE_SLACK_WEBHOOK_URL_FILE": str(webhook)}) == "go to Slack"
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slack.incidents import NOON, RUN, after, alert, incident, message, resolved
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.blocks import fallback, fit, render
-from watchline.consumers.notifier.grouping import Message
 from watchline.schemas.records import IncidentFact
 
 HOSTILE = [
