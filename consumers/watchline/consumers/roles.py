@@ -32,6 +32,8 @@ TABLES: dict[str, dict[str, str]] = {
         "incident_events": "select, insert",
         "alert_outbox": "select, insert",
         "dead_letters": "select, insert, update",  # update: `watchline dead-letters redrive` and `discard`
+        "commands": "select, insert",
+        "anomaly_feedback": "select, insert, update",
         "ingestion": "select, insert, update",
         "ingestion_hours": "select, insert, update",
         "sink_offsets": "select, insert, update",
@@ -40,6 +42,7 @@ TABLES: dict[str, dict[str, str]] = {
     NOTIFIER: {
         "alert_outbox": "select, update",
         "alert_deliveries": "insert",
+        "incidents": "select",  # who takes care of it is not reminded
         "alembic_version": "select",
     },
     READER: {},  # only the views

@@ -12,6 +12,8 @@ with busy as (
   where state in ('sent', 'failed') and transition <> 'resolved' and next_attempt_at <= statement_timestamp()
     and not exists (select from alert_outbox later
                     where later.incident_id = o.incident_id and later.transition_no > o.transition_no)
+    and not exists (select from incidents quiet where quiet.incident_id = o.incident_id and (
+                    quiet.acknowledged_at is not null or quiet.snoozed_until > statement_timestamp()))
 ), ready as (
   select pipeline, owner from attention a
   where not exists (select from busy b where b.pipeline = a.pipeline and b.owner is not distinct from a.owner)
