@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,13 +16,19 @@ HOSTILE = "\x1b[2J\u202egnp [red]markup[/red] <!channel> \x7f"
 STEERING = ("\x1b", "\u202e", "\x7f")
 
 
-def of_stock(**changes: object) -> IncidentRecord:
-    fields = {"pipeline": "stock", "fingerprint": "stock", "kind": "failure", "severity": "fail", "owner": "supply"}
+def of_stock(**changes: Any) -> IncidentRecord:
+    fields: dict[str, Any] = {
+        "pipeline": "stock",
+        "fingerprint": "stock",
+        "kind": "failure",
+        "severity": "fail",
+        "owner": "supply",
+    }
     return incident("stock", **fields | {"opened_at": after(hours=1), "at": after(hours=1)} | changes)
 
 
-def care(**changes: object) -> IncidentRecord:
-    fields = {"transition": "acknowledged", "transition_no": 2, "acknowledged_at": after(minutes=5)}
+def care(**changes: Any) -> IncidentRecord:
+    fields: dict[str, Any] = {"transition": "acknowledged", "transition_no": 2, "acknowledged_at": after(minutes=5)}
     return incident(
         revision=3, **fields | {"acknowledged_by": "ada@etl-1", "by": "ada@etl-1", "note": "on it"} | changes
     )
@@ -70,7 +77,7 @@ def test_a_table_fits_eighty_columns_and_says_who_takes_care(call: Call, store: 
 
 
 def test_nobody_is_steered_by_a_name_or_a_note(call: Call, store: Store) -> None:
-    fields = {"pipeline": HOSTILE, "title": HOSTILE, "owner": HOSTILE}
+    fields: dict[str, Any] = {"pipeline": HOSTILE, "title": HOSTILE, "owner": HOSTILE}
     store(incident(**fields), care(**fields, acknowledged_by=HOSTILE, by=HOSTILE, note=HOSTILE))
 
     printed = [

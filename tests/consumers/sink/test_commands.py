@@ -8,24 +8,25 @@ import pytest
 
 from sinking.records import after, anomaly, command, incident, name_id, resolved
 from sinking.tables import Sinking
-from watchline.schemas.records import IncidentRecord
+from watchline.schemas.records import IncidentRecord, SinkRecord
 
 CARE: dict[str, Any] = {"acknowledged_at": after(minutes=30), "acknowledged_by": "ada@etl-1", "by": "ada@etl-1"}
 SLEEP: dict[str, Any] = {"snoozed_until": after(hours=8), "by": "ada@etl-1"}
 
 
 def acknowledged(*, revision: int = 3, **changes: Any) -> IncidentRecord:
-    fields = {"transition": "acknowledged", "transition_no": 2, "at": after(minutes=30), **CARE}
+    fields: dict[str, Any] = {"transition": "acknowledged", "transition_no": 2, "at": after(minutes=30), **CARE}
     return incident(revision=revision, **fields | changes)
 
 
 def snoozed(*, revision: int = 3, **changes: Any) -> IncidentRecord:
-    fields = {"transition": "snoozed", "transition_no": 2, "at": after(minutes=30), **SLEEP}
+    fields: dict[str, Any] = {"transition": "snoozed", "transition_no": 2, "at": after(minutes=30), **SLEEP}
     return incident(revision=revision, **fields | changes)
 
 
 def woken(*, revision: int = 4, **changes: Any) -> IncidentRecord:
-    return incident(revision=revision, **{"transition": "woken", "transition_no": 3, "at": after(hours=8)} | changes)
+    fields: dict[str, Any] = {"transition": "woken", "transition_no": 3, "at": after(hours=8)}
+    return incident(revision=revision, **fields | changes)
 
 
 async def alerts(sinking: Sinking) -> list[tuple[Any, ...]]:
@@ -152,7 +153,13 @@ async def test_what_was_learnt_from_is_shown_and_not_what_somebody_said_later(si
 
 
 async def test_reading_the_log_again_changes_nothing(sinking: Sinking) -> None:
-    story = [incident(), acknowledged(), anomaly("inserts"), command(), command("feedback.given", revision=8)]
+    story: list[SinkRecord] = [
+        incident(),
+        acknowledged(),
+        anomaly("inserts"),
+        command(),
+        command("feedback.given", revision=8),
+    ]
     await sinking.store(*story)
     before = await sinking.everything()
 
