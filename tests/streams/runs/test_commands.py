@@ -229,6 +229,16 @@ def test_a_mute_ends_what_is_open_and_hides_what_comes_until_it_ends() -> None:
     assert log.commands[0].note == "migration"
 
 
+def test_a_worker_that_has_just_started_ends_what_was_muted_before() -> None:
+    log = stale()
+    log.append(commanded(PipelineMuted, check="freshness", until=NOON + 2 * HOUR))
+
+    log.desk.deadlines = None
+    log.pulse(NOON + MINUTE)
+
+    assert log.transitions("freshness") == ["opened", "resolved"]
+
+
 def test_what_is_unmuted_is_watched_at_the_next_pulse() -> None:
     log = stale()
     log.append(commanded(PipelineMuted, check="all", until=NOON + 2 * HOUR))
