@@ -11,6 +11,7 @@ from watchline.schemas.events import RunError
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND
 from watchline.streams.rows import HeldFailure, Run, RunsRow
+from watchline.streams.runs.hysteresis import recover_incident
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
 from watchline.streams.runs.liveness import incident_of
 from watchline.streams.runs.merge import begun_at
@@ -39,7 +40,7 @@ def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, 
         _let_go(scene, row, held, run, at=end.ended_at)
     if end.status == "succeeded":
         if incident := find_incident(row, "failure"):
-            resolve_incident(scene, row, incident, at=end.ended_at, reason="recovered")
+            recover_incident(scene, row, incident, at=end.ended_at)
     elif is_retried(scene, run):
         _hold(scene, row, run, end.status, _error_text(error), clock=clock)
     else:
