@@ -85,7 +85,9 @@ def _hold(scene: Scene, row: RunsRow, run: Run, status: BadStatus, error: str, *
     since = max(clock, run.end.ended_at) if clock else run.end.ended_at
     attempt = run.end.attempt or run.attempt or 1
     row.held.append(HeldFailure(run.run_id, attempt, since + wait, run.end.ended_at, status, error))
-    del row.held[:-MOST_HELD]
+    for oldest in row.held[:-MOST_HELD]:  # no room to wait any longer for who follows it
+        row.held.remove(oldest)
+        _report(scene, row, oldest.run_id, oldest.status, oldest.error, at=run.end.ended_at)
 
 
 def _let_go(scene: Scene, row: RunsRow, held: HeldFailure, follower: Run, *, at: int) -> None:
