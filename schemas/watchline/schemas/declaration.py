@@ -41,7 +41,7 @@ class Schedule(Part):
 class Mute(Part):
     """A check that is recorded but opens no incident; `until` ends it by itself."""
 
-    check: Literal["freshness", "timeliness", "anomaly", "failure", "all"]
+    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "all"]
     until: AwareDatetime | None = None
     reason: str | None = Field(default=None, max_length=MAX_TEXT)
 

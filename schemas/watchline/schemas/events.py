@@ -19,7 +19,7 @@ from watchline.schemas.declaration import (
 )
 from watchline.schemas.limits import MAX_NAME
 
-Status = Literal["running", "succeeded", "failed", "aborted", "unknown"]
+Status = Literal["running", "succeeded", "failed", "aborted", "unknown", "lost"]
 EndStatus = Literal["succeeded", "failed", "aborted", "unknown"]
 Count = int  # 0 to 2^63-1; a worse one becomes null and is flagged
 

@@ -138,7 +138,7 @@ class IncidentFact(BaseModel):
     note: str | None = None
 
 
-IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure"]
+IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost"]
 Transition = Literal["opened", "updated", "resolved"]
 ResolveReason = Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"]
 

@@ -28,7 +28,7 @@ class Schedule:
 class Mute:
     """A check that is recorded but opens no incident; `until` (aware) ends it by itself."""
 
-    check: Literal["freshness", "timeliness", "anomaly", "failure", "all"]
+    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "all"]
     until: datetime | None = None
     reason: str | None = None
 

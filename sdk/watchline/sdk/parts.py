@@ -12,7 +12,7 @@ from watchline.sdk.definition import AnomalyRule, Dataset, Mute, Schedule
 from watchline.sdk.duration import read_duration
 from watchline.sdk.harmless import warn_once
 
-CHECKS = ("freshness", "timeliness", "anomaly", "failure", "all")
+CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "all")
 
 
 def read_limit(name: str, key: str, value: object) -> dict[str, float] | None:

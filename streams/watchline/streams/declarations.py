@@ -34,10 +34,8 @@ class Declared:
     first_declared_at: int | None = None
 
     def watches(self, check: str, at: int) -> bool:
-        """Whether `check` may have an incident at `at`: the pipeline is active, it has a limit, no mute covers it."""
+        """Whether `check` may have an incident at `at`: active, not muted, and with a limit for the age of data."""
         if not self.active or (check == "freshness" and self.freshness_limit is None):
-            return False
-        if check == "timeliness" and self.timeliness_limit is None:
             return False
         return not any(_covers(mute, check, at) for mute in self.mutes)
 

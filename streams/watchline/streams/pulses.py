@@ -13,6 +13,7 @@ import orjson
 from watchline.streams.instants import SECOND, to_datetime, to_micros
 
 WRONG_AFTER = 300 * SECOND
+MISSING_PULSES = 3  # intervals without a pulse that are a gap
 _PREFIX = b'{"pulse":'
 
 
@@ -48,7 +49,7 @@ class PartitionClock:
         """
         if self.last is not None and at <= self.last < at + WRONG_AFTER:
             return False
-        if self.last is None or at < self.last or at - self.last > 3 * interval * SECOND:
+        if self.last is None or at < self.last or at - self.last > MISSING_PULSES * interval * SECOND:
             self.settled_at = at + int(settle * SECOND)
         self.last = at
         return at >= self.settled_at

@@ -55,12 +55,15 @@ class Run(msgspec.Struct, array_like=True, gc=False):
     flags: list[str] = msgspec.field(default_factory=list)
     end: End | None = None
     start_order: bytes | None = None  # of the earliest start event: whose labels count
+    seen_at: int | None = None  # its newest sign of life, on the clock of the log
+    learned_limit: int | None = None  # how long it may take, as learned when it started
+    lost: bool = False
 
 
 class OpenIncident(msgspec.Struct, array_like=True):
     """An incident that is not resolved; `clean_runs` counts towards its end, `facts` is JSON for its last message."""
 
-    kind: Literal["anomaly", "freshness", "timeliness", "failure"]
+    kind: Literal["anomaly", "freshness", "timeliness", "failure", "lost"]
     subject: str
     incident_id: bytes
     opened_at: int

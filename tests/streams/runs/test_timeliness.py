@@ -144,3 +144,78 @@ def test_switching_a_pipeline_off_resolves_what_is_open_as_paused() -> None:
 
     assert log.incidents[-1].resolve_reason == "paused"
     assert log.row.incidents == []
+
+
+def test_without_a_limit_the_pipelines_own_runs_teach_one() -> None:
+    log = Log()
+    log.history(40)  # a minute each
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 2 * MINUTE - timedelta(seconds=1))
+    before = log.transitions("timeliness")
+    log.pulse(NOON + 2 * MINUTE + timedelta(seconds=1))
+
+    assert before == []
+    assert log.transitions("timeliness") == ["opened"]
+    assert log.incidents[0].title == "run takes longer than 99 of 100 runs before it"
+
+
+def test_fewer_than_thirty_runs_teach_no_limit() -> None:
+    log = Log()
+    log.history(29)
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + timedelta(hours=23))
+
+    assert log.transitions("timeliness") == []
+
+
+def test_a_declared_limit_goes_before_the_learned_one() -> None:
+    log = Log(LIMITED)
+    log.history(40)
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 9 * MINUTE)
+
+    assert log.transitions("timeliness") == []
+
+
+def test_a_pipeline_of_wild_durations_is_given_more_time_than_a_steady_one() -> None:
+    log = Log()
+    for n in range(40):
+        log.append(ended(f"past-{n}", NOON - timedelta(hours=40 - n), duration_ms=60_000 * (1 + n % 5)))
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 5 * MINUTE)
+    before = log.transitions("timeliness")
+    log.pulse(NOON + 30 * MINUTE)
+
+    assert before == []
+    assert log.transitions("timeliness") == ["opened"]
+
+
+def test_a_run_without_any_limit_is_overdue_after_a_day() -> None:
+    log = Log()
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + timedelta(hours=24) - MINUTE)
+    before = log.transitions("timeliness")
+    log.pulse(NOON + timedelta(hours=24))
+
+    assert before == []
+    assert log.incidents[0].title == "run has been open for a day"
+
+
+def test_a_declaration_that_gives_more_time_resolves_the_incident_until_that_has_passed_too() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+    log.pulse(NOON + 11 * MINUTE)
+
+    log.declared = Declared(timeliness_limit=1800 * SECOND)
+    log.desk.wake(b"orders_daily")
+    log.pulse(NOON + 12 * MINUTE)
+    pardoned = log.transitions("timeliness")
+    log.pulse(NOON + 31 * MINUTE)
+
+    assert pardoned == ["opened", "resolved"]
+    assert log.transitions("timeliness") == ["opened", "resolved", "opened"]

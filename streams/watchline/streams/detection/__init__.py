@@ -7,9 +7,10 @@ from watchline.streams.detection.feedback import accept_as_normal, confirm, forg
 from watchline.streams.detection.judge import judge
 from watchline.streams.detection.packing import pack, unpack
 from watchline.streams.detection.rules import Rule, rule_for
+from watchline.streams.detection.score import quantile
 from watchline.streams.detection.verdict import Verdict
 
 __all__ = [
     "Baseline", "Rule", "Verdict",
-    "accept_as_normal", "confirm", "forgive", "judge", "pack", "rule_for", "unpack",
+    "accept_as_normal", "confirm", "forgive", "judge", "pack", "quantile", "rule_for", "unpack",
 ]  # fmt: skip

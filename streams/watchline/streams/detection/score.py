@@ -67,3 +67,11 @@ def reach(scored: Score, runs: int, z: float, *, above: bool) -> float:
     scaled = z * (8.0 * scored.freedom + 3.0) / (8.0 * scored.freedom + 1.0)
     t = sqrt(scored.freedom * expm1(scaled * scaled / scored.freedom))
     return t * sqrt((_VARIANCE * spread * spread + scored.rest) * (1.0 + 1.0 / runs))
+
+
+def quantile(baseline: Baseline, rule: Rule, at: float, z: float) -> tuple[float, float]:
+    """What is expected of a run at *at* and the value that scores *z* above it, both in the metric's own unit."""
+    where = locate(baseline, rule, at)
+    scored = score(baseline, rule, baseline.level + where.weekday_used + where.hour_used, where)
+    high = scored.centre + reach(scored, baseline.runs, z, above=True)
+    return scored.expected, from_scale(high, rule.kind, rule.scale)

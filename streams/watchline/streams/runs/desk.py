@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from watchline.streams.deadlines import Deadlines
 from watchline.streams.declarations import Declared
 from watchline.streams.effects import Effects
+from watchline.streams.instants import SECOND
 from watchline.streams.intake import Taken
-from watchline.streams.pulses import PartitionClock
+from watchline.streams.pulses import MISSING_PULSES, PartitionClock
 from watchline.streams.rows import RunsRow, decode_row, encode_row
 from watchline.streams.runs.fold import RunsEvent, RunsFold, next_deadline
 from watchline.streams.runs.incidents import Scene
@@ -104,7 +105,8 @@ class BatchFold:
         return fold
 
     def _scene_of(self, key: bytes) -> Scene:
-        return Scene(key.decode(), self._tables.declared(key), self._rhythm.epoch, self.effects)
+        patience = int(MISSING_PULSES * self._rhythm.pulse * SECOND)
+        return Scene(key.decode(), self._tables.declared(key), self._rhythm.epoch, self.effects, patience)
 
     def _row_of(self, key: bytes) -> RunsRow:
         raw = self._tables.row(key)

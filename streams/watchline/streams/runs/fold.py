@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
 from watchline.streams.runs.failures import watch_outcome
 from watchline.streams.runs.freshness import age_due_at, notice_change, record_change, watch_age
-from watchline.streams.runs.incidents import Scene, find_incident, resolve_incident
+from watchline.streams.runs.incidents import Scene, resolve_incident
 from watchline.streams.runs.judgement import Baselines, judge_run
+from watchline.streams.runs.liveness import (
+    forgotten_at,
+    incident_of,
+    lost_at,
+    notice_end,
+    notice_sign,
+    watch_silence,
+)
 from watchline.streams.runs.merge import merge_event
 from watchline.streams.runs.records import Brought, record_of
-from watchline.streams.runs.timeliness import overdue_at, watch_end, watch_open_runs
+from watchline.streams.runs.timeliness import (
+    is_pardoned,
+    learn_limit,
+    overdue_at,
+    pardon,
+    watch_end,
+    watch_open_runs,
+)
 
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
 KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
@@ -50,7 +63,7 @@ class RunsFold:
         elif isinstance(event, RunEnded):
             self._end(run or Run(identity), event, now=now, clock=clock)
         else:
-            self._go_on(run or self._begin(identity, clock), event)
+            self._go_on(run or self._begin(identity, clock), event, clock=clock)
 
     def watch(self, at: int, *, offset: int) -> None:
         """Decide what is due at the pulse `at`: overdue runs, stale data; nothing is open for what is not watched."""
@@ -61,11 +74,13 @@ class RunsFold:
         for incident in list(self.row.incidents):
             if not self.scene.declared.watches(incident.kind, at):
                 resolve_incident(self.scene, self.row, incident, at=at, reason="paused")
-        late = watch_open_runs(self.scene, self.row, at)
-        for run in late:
+        pardon(self.scene, self.row, at)
+        changed = [*watch_silence(self.scene, self.row, at), *watch_open_runs(self.scene, self.row, at)]
+        for run in changed:
             self._touch(run)
+        forgotten = self._forget(at)
         watch_age(self.scene, self.row, at)
-        if late or len(self.scene.effects.incidents) > said:
+        if changed or forgotten or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
             self.row.offset = before  # nothing happened, so nothing needs to be written
@@ -94,19 +109,35 @@ class RunsFold:
 
     def _begin(self, identity: bytes, clock: int) -> Run:
         """A new open run; the one that has been open longest may have to go, and its incident with it."""
-        row, run = self.row, Run(identity)
-        row.open.append(run)
-        if len(row.open) > KEPT_OPEN:
-            gone = row.open.pop(0).run_id
-            self._retire(gone)
-            incident = find_incident(row, "timeliness", str(UUID(bytes=gone)))
-            if incident:
-                resolve_incident(self.scene, row, incident, at=clock, reason="expired")
+        run = Run(identity)
+        self.row.open.append(run)
+        if len(self.row.open) > KEPT_OPEN:
+            self._give_up(self.row.open[0], at=clock)
         return run
 
-    def _go_on(self, run: Run, event: RunStarted | RunHeartbeat) -> None:
-        if self._merge(run, event) and run.end and isinstance(event, RunStarted):
-            watch_end(self.scene, self.row, run)  # only now it is known how long it took
+    def _forget(self, at: int) -> bool:
+        """Give up the open runs that nobody has heard of for weeks; whether there were any."""
+        forgotten = [run for run in self.row.open if (due := forgotten_at(run)) is not None and due <= at]
+        for run in forgotten:
+            self._give_up(run, at=at)
+        return bool(forgotten)
+
+    def _give_up(self, run: Run, *, at: int) -> None:
+        self.row.open.remove(run)
+        self._retire(run.run_id)
+        if incident := incident_of(self.row, run.run_id):
+            resolve_incident(self.scene, self.row, incident, at=at, reason="expired")
+
+    def _go_on(self, run: Run, event: RunStarted | RunHeartbeat, *, clock: int) -> None:
+        if not self._merge(run, event):
+            return
+        if run.end is None:
+            notice_sign(self.scene, self.row, run, clock=clock)
+        if isinstance(event, RunStarted):
+            if run.end is None:
+                learn_limit(self.scene, run, self.baselines)
+            else:
+                watch_end(self.scene, self.row, run)  # only now it is known how long it took
 
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
         scene, row, held = self.scene, self.row, run.end
@@ -116,6 +147,7 @@ class RunsFold:
             self._keep_ended(run)
         if run.end is held:
             return
+        notice_end(scene, row, run)
         watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error, now=now)
@@ -158,10 +190,13 @@ class RunsFold:
 def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     """The next time at which `watch` may decide something new, after `at`; None when nothing is pending."""
     limit = scene.declared.timeliness_limit
-    dues = [due for run in row.open if (due := overdue_at(run, limit)) is not None]
+    dues = [
+        due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
+    ]
     aged = age_due_at(scene, row, at)
     if aged is not None:
         dues.append(aged)
-    if any(not scene.declared.watches(incident.kind, at) for incident in row.incidents):
+    unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)
+    if unwatched or any(is_pardoned(scene, row, run, at) for run in row.open):
         dues.append(at)  # it must be closed, even if the worker that was told so is gone
     return min(dues, default=None)

@@ -36,6 +36,7 @@ class Scene:
     declared: Declared
     epoch: int
     effects: Effects
+    patience: int = 0  # by how many microseconds the clock of the log may lag behind what is read
 
 
 def find_incident(row: RunsRow, kind: IncidentKind, subject: str = "") -> OpenIncident | None:
@@ -85,12 +86,27 @@ def report_trouble(
         return open_incident(
             scene, row, kind, at=at, cause_at=at, severity=severity, title=title, facts=facts, run_id=run_id
         )
-    incident.transition_no += 1
     incident.cause_at = max(incident.cause_at, at)
+    renew_incident(scene, row, incident, at=at, severity=severity, title=title, facts=facts, run_id=run_id)
+    return incident
+
+
+def renew_incident(
+    scene: Scene,
+    row: RunsRow,
+    incident: OpenIncident,
+    *,
+    at: int,
+    severity: Severity,
+    title: str,
+    facts: Sequence[IncidentFact],
+    run_id: bytes,
+) -> None:
+    """Bring an open incident up to date and say so; its severity never falls while it is open."""
+    incident.transition_no += 1
     incident.severity = "fail" if "fail" in (incident.severity, severity) else "warn"
     incident.title, incident.run_id, incident.facts = title, run_id, pack_facts(facts)
     _publish(scene, row, incident, "updated", max(at, incident.opened_at))
-    return incident
 
 
 def pack_facts(facts: Sequence[IncidentFact]) -> bytes:

@@ -40,6 +40,10 @@ class Baselines:
             held = self._open[metric] = Baseline() if packed is None else unpack(packed)
         return held
 
+    def known(self, metric: str) -> Baseline | None:
+        """The baseline of `metric` as it stands, None if there is none."""
+        return self.get(metric) if metric in self._open or metric in self._row.baselines else None
+
     def close(self) -> None:
         """Put what was learnt back into the row."""
         for metric, baseline in self._open.items():

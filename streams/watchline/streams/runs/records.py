@@ -90,6 +90,8 @@ def record_of(pipeline: str, run: Run, brought: Brought, *, epoch: int, offset: 
     }
     if run.end:
         optional |= _end_of(run, run.end, brought)
+    elif run.lost:
+        optional["status"] = "lost"
     fields |= {name: value for name, value in optional.items() if value is not None}
     return fields
 
