@@ -1,4 +1,4 @@
-"""A run that promised heartbeats and fell silent has an incident of its own kind."""
+"""Runs that fell silent have an incident of their own kind, and attempts that failed are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,42 @@ alter table incidents
     add constraint incidents_kind_check check (kind in ('anomaly', 'freshness', 'timeliness', 'failure', 'lost'))
 """
 
+ATTEMPTS = """
+create table run_attempts (
+    run_id uuid not null,
+    attempt integer not null,
+    pipeline text not null,
+    status text not null check (status in ('succeeded', 'failed', 'aborted', 'unknown')),
+    ended_at timestamptz not null,
+    duration_seconds numeric,
+    error_type text,
+    error_message text,
+    end_event_id uuid not null,
+    stored_at timestamptz not null default now(),
+    primary key (run_id, attempt)
+);
+
+create index run_attempts_pipeline_ended on run_attempts (pipeline, ended_at desc);
+
+create view reporting.run_attempts as
+select a.run_id, a.pipeline, a.attempt, a.status, a.ended_at, a.duration_seconds, a.error_type, a.error_message
+from public.run_attempts a
+union all
+select r.run_id, r.pipeline, coalesce(r.attempt, 1), r.status, r.ended_at, r.duration_seconds, r.error_type,
+    r.error_message
+from public.runs r
+"""
+
 COMMENTS = {
+    "run_attempts": "One row per try of a run; the one with the highest number is the run as it stands",
+    "run_attempts.run_id": "The run",
+    "run_attempts.pipeline": "Name of the pipeline that ran",
+    "run_attempts.attempt": "1 for the first try",
+    "run_attempts.status": "How the try ended, or that it is running or lost",
+    "run_attempts.ended_at": "When the try ended, UTC",
+    "run_attempts.duration_seconds": "How long the try took, in seconds",
+    "run_attempts.error_type": "Class of the error that ended it",
+    "run_attempts.error_message": "Text of the error that ended it",
     "incidents.kind": "anomaly, freshness, timeliness, failure or lost",
     "incidents.subject": "The run for timeliness and lost, else empty",
     "runs.status": (
@@ -32,5 +67,8 @@ COMMENTS = {
 def upgrade() -> None:
     connection = op.get_bind()
     connection.exec_driver_sql(KINDS)
-    for column, comment in COMMENTS.items():
-        connection.exec_driver_sql(f"comment on column reporting.{column} is '{comment}'")
+    for statement in ATTEMPTS.split(";\n\n"):
+        connection.exec_driver_sql(statement)
+    for name, comment in COMMENTS.items():
+        kind = "column" if "." in name else "view"
+        connection.exec_driver_sql(f"comment on {kind} reporting.{name} is '{comment}'")

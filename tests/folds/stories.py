@@ -86,6 +86,7 @@ FIELDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "heartbeat": st.just({}),
     "ended": st.fixed_dictionaries(
         {
+            "attempt": optional(st.sampled_from((1, 2, 2**31 - 1))),
             "status": st.sampled_from(("succeeded", "succeeded", "succeeded", "failed", "aborted", "exploded")),
             "started_at": optional(moments.map(datetime.isoformat)),
             "duration_ms": optional(st.sampled_from((0, 1, 60_000, 3_600_000, TEN_YEARS_MS))),
@@ -104,7 +105,7 @@ FIELDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "feedback": st.fixed_dictionaries({"verdict": st.sampled_from(("expected", "false_positive", "new_normal"))}),
 }
 
-CHECKS = ("freshness", "timeliness", "anomaly", "failure", "all")
+CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "all")
 mutes = st.builds(
     Mute,
     check=st.sampled_from(CHECKS),
@@ -123,6 +124,9 @@ rules = st.builds(
     min_value=st.sampled_from((None, -1e308, 1.0)),
     max_value=st.sampled_from((None, 1e308, 10.0)),
 )
+retries: st.SearchStrategy[dict[str, Any] | None] = st.none() | st.builds(
+    dict, limit=st.sampled_from((1, 2)), wait_seconds=st.sampled_from((60.0, 1800.0)), alert_each=st.booleans()
+)
 limits = st.none() | st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0))
 
 
@@ -139,6 +143,7 @@ def declarations(draw: st.DrawFn) -> Declared:
             "freshness": age and {"max_age_seconds": age},
             "timeliness": duration and {"max_duration_seconds": duration},
             "mutes": draw(st.lists(mutes, max_size=2)),
+            "retries": draw(retries),
             "anomaly_rules": draw(st.lists(rules, max_size=3)),
             "schedule": {
                 "cron": "* * * * *",

@@ -22,6 +22,7 @@ TABLES: dict[str, dict[str, str]] = {
         "datasets": "select, insert, update",
         "lineage_edges": "select, insert, delete",
         "runs": "select, insert, update",
+        "run_attempts": "select, insert, update",
         "run_ancestry": "select, insert, delete",
         "watermarks": "select, insert, update",
         "watermark_history": "select, insert",
@@ -30,6 +31,8 @@ TABLES: dict[str, dict[str, str]] = {
         "incident_events": "select, insert",
         "alert_outbox": "select, insert",
         "dead_letters": "select, insert, update",  # update: `watchline dead-letters redrive` and `discard`
+        "ingestion": "select, insert, update",
+        "ingestion_hours": "select, insert, update",
         "sink_offsets": "select, insert, update",
         "alembic_version": "select",  # `watchline doctor`
     },

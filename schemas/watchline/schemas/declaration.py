@@ -62,6 +62,14 @@ class AnomalyRule(Part):
     max_value: float | None = None
 
 
+class Retries(Part):
+    """How often a failed run is tried again before its failure counts, and how long the next try may be waited for."""
+
+    limit: int = Field(ge=1, le=100)
+    wait_seconds: Seconds = 3600.0
+    alert_each: bool = False  # whether every failed attempt counts
+
+
 class Dataset(Part):
     """A data location: `type` is what serves it (postgres, s3), `group` its class (database, warehouse)."""
 

@@ -12,6 +12,7 @@ from watchline.schemas.declaration import (
     Dataset,
     Freshness,
     Mute,
+    Retries,
     Schedule,
     Timeliness,
     TypeDefaults,
@@ -72,6 +73,7 @@ class PipelineDeclared(BaseEvent):
     schedule: Schedule | None = None
     mutes: tuple[Mute, ...] = ()
     anomaly_rules: tuple[AnomalyRule, ...] = ()
+    retries: Retries | None = None
     sources: tuple[Dataset, ...] = ()
     targets: tuple[Dataset, ...] = ()
     default_watermark: str | None = None
@@ -114,6 +116,7 @@ class RunEnded(RunEvent):
     """A run ended; `reported_status` keeps what was sent when it is not one of ours."""
 
     event_type: Literal["run.ended"] = "run.ended"
+    attempt: int | None = None  # of the run: an end says nothing about later attempts
     status: EndStatus = "unknown"
     reported_status: str | None = Field(default=None, exclude=True)
     started_at: AwareDatetime | None = None

@@ -18,7 +18,7 @@ from watchline.sdk.identity import make_id
 from watchline.sdk.outcome import judge_exit
 from watchline.sdk.process import process
 from watchline.sdk.run_options import RunOptions, read_id
-from watchline.sdk.run_report import describe_error, describe_maps, describe_start, read_backfill
+from watchline.sdk.run_report import describe_error, describe_maps, describe_start, read_attempt, read_backfill
 from watchline.sdk.watermarks import kind_of
 
 if TYPE_CHECKING:
@@ -236,6 +236,7 @@ class Run:
         own = self._advances.get(None) if status == "succeeded" else None
         return {
             "run_id": str(self.id),
+            "attempt": read_attempt(self._options),
             "status": status,
             "started_at": None if self._started_at is None else write_time(self._started_at),
             "duration_ms": elapsed,

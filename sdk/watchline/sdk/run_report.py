@@ -18,10 +18,9 @@ def describe_start(options: RunOptions) -> dict[str, Any]:
     """What the options of a run say about it, nulls included; its parent is also found in WATCHLINE_RUN_ID."""
     known = options.parent_run_id
     parent = read_id(os.environ.get("WATCHLINE_RUN_ID") if known is None else known)
-    attempt = usable("attempt", lambda value: clean_count("attempt", value), options.attempt)
     return {
         "parent_run_id": None if parent is None else str(parent),
-        "attempt": min(attempt or 1, MAX_ATTEMPT),
+        "attempt": read_attempt(options),
         "watermark": None if options.watermark is None else clean_watermark(options.watermark),
         "next_watermark": None if options.next_watermark is None else clean_watermark(options.next_watermark),
         "nominal_at": usable("nominal_at", clean_nominal, options.nominal_at),
@@ -36,6 +35,12 @@ def describe_maps(labels: object, metadata: object) -> dict[str, Any]:
         "labels": usable("labels", clean_labels, labels) or None,
         "metadata": usable("metadata", clean_metadata, metadata) or None,
     }
+
+
+def read_attempt(options: RunOptions) -> int:
+    """Which try this is, 1 when it can't be told."""
+    attempt = usable("attempt", lambda value: clean_count("attempt", value), options.attempt)
+    return min(attempt or 1, MAX_ATTEMPT)
 
 
 def read_backfill(options: RunOptions) -> bool | None:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from watchline.schemas import PipelineDeclared, encode
-from watchline.schemas.declaration import AnomalyRule, Mute
+from watchline.schemas.declaration import AnomalyRule, Mute, Retries
 from watchline.schemas.records import PipelineRecord, revision_of
 from watchline.streams.effects import Effects
 from watchline.streams.instants import SECOND, to_micros
@@ -30,6 +30,7 @@ class Declared:
     timeliness_limit: int | None = None
     mutes: tuple[Mute, ...] = ()
     rules: tuple[AnomalyRule, ...] = ()
+    retries: Retries | None = None
     timezone: str = "UTC"
     first_declared_at: int | None = None
 
@@ -90,6 +91,7 @@ def read_declaration(row: DeclarationRow) -> Declared:
         timeliness_limit=ceil(timeliness.max_duration_seconds * SECOND) if timeliness else None,
         mutes=event.mutes + (defaults.mutes if defaults else ()),
         rules=event.anomaly_rules,
+        retries=event.retries,
         timezone=event.schedule.timezone if event.schedule else "UTC",
         first_declared_at=row.first_declared_at,
     )

@@ -33,6 +33,7 @@ class End(msgspec.Struct, array_like=True, gc=False):
     total_rows: int | None = None
     next_watermark: str | None = None
     watermark_order: tuple[int, bytes] | None = None  # time and id of the end that named it, if it was another one
+    attempt: int | None = None  # None: whichever is the last
 
 
 class Run(msgspec.Struct, array_like=True, gc=False):
@@ -58,6 +59,7 @@ class Run(msgspec.Struct, array_like=True, gc=False):
     seen_at: int | None = None  # its newest sign of life, on the clock of the log
     learned_limit: int | None = None  # how long it may take, as learned when it started
     lost: bool = False
+    attempt_started_at: int | None = None  # of the newest attempt
 
 
 class OpenIncident(msgspec.Struct, array_like=True):
@@ -77,6 +79,17 @@ class OpenIncident(msgspec.Struct, array_like=True):
     run_id: bytes | None = None
 
 
+class HeldFailure(msgspec.Struct, array_like=True):
+    """A failed attempt that another one should follow; from `due` on it counts as the failure of its run."""
+
+    run_id: bytes
+    attempt: int
+    due: int
+    failed_at: int
+    status: Literal["failed", "aborted"]
+    error: str
+
+
 class RunsRow(msgspec.Struct, array_like=True):
     """Everything about the runs of one pipeline that must change together."""
 
@@ -89,6 +102,7 @@ class RunsRow(msgspec.Struct, array_like=True):
     last_change_at: int | None = None
     newest_outcome: int | None = None  # start of the newest run whose outcome counted
     incidents: list[OpenIncident] = msgspec.field(default_factory=list)
+    held: list[HeldFailure] = msgspec.field(default_factory=list)
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):

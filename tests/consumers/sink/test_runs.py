@@ -253,6 +253,7 @@ def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
         "labels_ended": draw(st.none() | st.just({"e": str(revision)})),
         "watermark": draw(st.none() | st.just(str(revision))),
         "backfill": draw(st.none() | st.booleans()),
+        "attempt": draw(st.sampled_from([None, 1, 1, 2])),
         "overdue": draw(st.booleans()),
         "anomalous": draw(st.booleans()),
         "inserts": revision,

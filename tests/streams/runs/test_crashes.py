@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from folds.log import KEY, NOON, Log, ended, started
 from folds.stories import declarations, near, run_events, thoroughly
+from watchline.schemas import RunStarted
 from watchline.streams.declarations import Declared
 from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.intake import Taken
 from watchline.streams.rows import unpack_run
 from watchline.streams.runs.desk import Desk
+from watchline.streams.runs.fold import RunsEvent
 
 records = st.lists(st.one_of(run_events(12), run_events(12), near), min_size=1, max_size=40)
 accidents = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "none", "undone"))), max_size=30)
@@ -33,6 +35,11 @@ def essence(log: Log) -> dict[str, Any]:
     """Everything a row says but how far it has read: a pulse that decides nothing may leave no trace."""
     row = log.row
     return msgspec.structs.asdict(row) | {"offset": None, "ended": [unpack_run(packed) for packed in row.ended]}
+
+
+def promising_nothing(event: RunsEvent) -> RunsEvent:
+    """The event without the promise of heartbeats."""
+    return event.model_copy(update={"heartbeat_seconds": None}) if isinstance(event, RunStarted) else event
 
 
 def said(log: Log) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -82,10 +89,15 @@ def test_a_batch_that_is_folded_again_with_other_borders_ends_in_the_same_row(
 def test_a_worker_that_begins_anew_in_mid_batch_ends_in_the_same_row(
     story: list[Any], declared: Declared, accidents: list[tuple[int, str]]
 ) -> None:
-    """Pulses go forward and no data turns stale here: what is fresh is told by the clock, which a new worker lacks."""
+    """Pulses go forward, no data turns stale and no heartbeat is promised: that is told by the clock.
+
+    A new worker lacks it until the next pulse.
+    """
     declared = replace(declared, freshness_limit=None)
     calm, rough = Log(declared), Log(declared)
-    steps = [NOON + n * timedelta(minutes=10) if step is None else step for n, step in enumerate(story)]
+    steps = [
+        NOON + n * timedelta(minutes=10) if step is None else promising_nothing(step) for n, step in enumerate(story)
+    ]
     taken = [calm.record(step) for step in steps]
     for record in taken:
         calm.take([record])

@@ -13,7 +13,6 @@ from watchline.consumers.sink.run_rows import RunRow
 # None is "not known" in these and never overwrites.
 KNOWN = (
     "parent_run_id",
-    "attempt",
     "started_at",
     "nominal_at",
     "backfill",
@@ -51,11 +50,23 @@ def merge_runs(records: list[RunRow]) -> list[RunRow]:
     return list(merged.values())
 
 
+def superseded(records: list[RunRow]) -> list[RunRow]:
+    """Of every attempt that ended and was followed by another one among `records`: its last word."""
+    newest = {one.run_id: attempt_of(one) for one in sorted(records, key=attempt_of)}
+    ended: dict[tuple[UUID, int], RunRow] = {}
+    for record in records:
+        place = (record.run_id, attempt_of(record))
+        if record.end_event_id is not None and place[1] < newest[record.run_id]:
+            known = ended.get(place)
+            ended[place] = record if known is None or takes_the_end(known, record) else known
+    return list(ended.values())
+
+
 def merge(one: RunRow, other: RunRow) -> RunRow:
     """The two records of a run as one, with the higher revision; equal revisions are the same record."""
-    if one.revision == other.revision:
+    if one.revision == other.revision and attempt_of(one) == attempt_of(other):
         return one
-    older, newer = (one, other) if one.revision < other.revision else (other, one)
+    older, newer = sorted((one, other), key=lambda record: (record.revision, attempt_of(record)))
     kept: dict[str, Any] = {name: getattr(older, name) for name in KNOWN if getattr(newer, name) is None}
     ends = takes_the_end(older, newer)
     if not ends:
@@ -63,6 +74,7 @@ def merge(one: RunRow, other: RunRow) -> RunRow:
     elif same_end(older, newer):
         kept |= {name: getattr(older, name) for name in SENT_ONCE if not getattr(newer, name)}
     kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end(older, newer))) if ends else older.anomalous
+    kept["attempt"] = max(one.attempt or 0, other.attempt or 0) or None
     kept["overdue"] = older.overdue or newer.overdue
     if is_partial(newer):
         kept["flags"] = tuple(sorted({*older.flags, *newer.flags}))
@@ -79,8 +91,18 @@ def same_end(one: RunRow, other: RunRow) -> bool:
     return one.end_event_id == other.end_event_id
 
 
+def attempt_of(record: RunRow) -> int:
+    """Which try the record speaks of, the first if it does not say."""
+    return record.attempt or 1
+
+
 def takes_the_end(older: RunRow, newer: RunRow) -> bool:
-    """Whether the newer record's ending counts: a run without an end never undoes one, the later end wins."""
+    """Whether the newer record's ending counts: that of a later attempt does, and so does a later end.
+
+    A record without an end never undoes one of the same attempt.
+    """
+    if attempt_of(older) != attempt_of(newer):
+        return attempt_of(newer) > attempt_of(older)
     if older.end_event_id is None:
         return True
     if newer.end_event_id is None:

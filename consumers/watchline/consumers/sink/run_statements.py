@@ -47,13 +47,14 @@ set idle_in_transaction_session_timeout = '10s';
 create temporary table staged_runs on commit delete rows as select {", ".join(COLUMNS)} from runs with no data
 """  # noqa: S608 - constants
 EMPTY = "truncate staged_runs"
-STORED = "select run_id from unnest($1::uuid[]) as one (run_id) join runs using (run_id)"
+STORED = "select run_id, coalesce(attempt, 1) from unnest($1::uuid[]) as one (run_id) join runs using (run_id)"
 
 SAME_END = "excluded.end_event_id is not distinct from runs.end_event_id"
 TAKES_END = (
-    "(runs.end_event_id is null or (excluded.end_event_id is not null "
+    "(coalesce(excluded.attempt, 1) > coalesce(runs.attempt, 1) or (coalesce(excluded.attempt, 1) = "
+    "coalesce(runs.attempt, 1) and (runs.end_event_id is null or (excluded.end_event_id is not null "
     "and (coalesce(excluded.ended_at, '-infinity'), excluded.end_event_id) "
-    ">= (coalesce(runs.ended_at, '-infinity'), runs.end_event_id)))"
+    ">= (coalesce(runs.ended_at, '-infinity'), runs.end_event_id)))))"
 )
 # What stands for "nothing" in the columns that come only with their end.
 NOTHING = {"metrics": "'{}'"} | dict.fromkeys(("error_type", "error_message", "labels_ended", "metadata_ended"), "null")
@@ -74,6 +75,7 @@ MERGED = ", ".join(
         ),
         f"anomalous = case when {TAKES_END} then excluded.anomalous or (runs.anomalous and {SAME_END}) "
         "else runs.anomalous end",
+        "attempt = greatest(excluded.attempt, runs.attempt)",
         "overdue = runs.overdue or excluded.overdue",
         f"flags = {FLAGS}",
         "revision = excluded.revision",

@@ -15,7 +15,8 @@ from uuid import UUID
 import asyncpg
 import orjson
 
-from watchline.consumers.sink.merging import merge_runs
+from watchline.consumers.sink.attempts import keep_followed, keep_late
+from watchline.consumers.sink.merging import attempt_of, merge_runs, superseded
 from watchline.consumers.sink.run_rows import RunRow
 from watchline.consumers.sink.run_statements import COLUMNS, EMPTY, STORED, UPSERT
 
@@ -25,8 +26,11 @@ async def store_runs(connection: asyncpg.Connection, records: list[RunRow]) -> N
     if not records:
         return
     new = {one.run_id: one for one in merge_runs(records)}
-    found = await connection.fetch(STORED, list(new))
-    old = [new.pop(run_id) for (run_id,) in found]
+    found = dict(await connection.fetch(STORED, list(new)))
+    old = [new.pop(run_id) for run_id in found]
+    await keep_followed(connection, (one.run_id for one in old if attempt_of(one) > found[one.run_id]))
+    late = [one for one in old if one.end_event_id is not None and attempt_of(one) < found[one.run_id]]
+    await keep_late(connection, [*superseded(records), *late])
     if new and not await insert_new(connection, new.values()):
         old += new.values()
     if old:

@@ -9,6 +9,7 @@ from watchline.schemas.declaration import (
     Dataset,
     Freshness,
     Mute,
+    Retries,
     Schedule,
     Timeliness,
     TypeDefaults,
@@ -17,7 +18,7 @@ from watchline.schemas.declaration import (
 from watchline.schemas.decoding.choices import boolean, choice, required_choice
 from watchline.schemas.decoding.identity import check_dataset, check_pipeline, check_uuid
 from watchline.schemas.decoding.maps import labels, metadata
-from watchline.schemas.decoding.measurements import attempt, count, duration_ms, metrics, seconds
+from watchline.schemas.decoding.measurements import attempt, count, duration_ms, metrics, optional_attempt, seconds
 from watchline.schemas.decoding.moments import check_occurred_at, optional_moment
 from watchline.schemas.decoding.outcome import check_error
 from watchline.schemas.decoding.parts import part, parts
@@ -70,6 +71,7 @@ OPTIONAL: dict[str, Checks] = {
         "schedule": part(Schedule),
         "mutes": parts(Mute),
         "anomaly_rules": parts(AnomalyRule),
+        "retries": part(Retries),
         "sources": parts(Dataset),
         "targets": parts(Dataset),
         "default_watermark": optional_watermark,
@@ -90,6 +92,7 @@ OPTIONAL: dict[str, Checks] = {
     "run.heartbeat": {"producer": check_producer, **COUNTS},
     "run.ended": {
         "producer": check_producer,
+        "attempt": optional_attempt,
         "started_at": optional_moment,
         "duration_ms": duration_ms,
         **COUNTS,

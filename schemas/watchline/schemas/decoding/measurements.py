@@ -28,10 +28,15 @@ def duration_ms(value: Any, name: str, reading: Reading) -> int | None:
 
 def attempt(value: Any, name: str, reading: Reading) -> int:
     """Which try of a run this is, from 1."""
+    return optional_attempt(value, name, reading) or 1
+
+
+def optional_attempt(value: Any, name: str, reading: Reading) -> int | None:
+    """Which try of a run this is, from 1; None when it can't be told."""
     whole = count(value, name, reading)
     if whole == 0:
         reading.note(flags.MEASUREMENT_DROPPED)
-    return (at_most(whole, 2**31 - 1, reading) if whole else None) or 1
+    return at_most(whole, 2**31 - 1, reading) if whole else None
 
 
 def seconds(value: Any, name: str, reading: Reading) -> float | None:

@@ -1,17 +1,26 @@
-"""Failed runs: one incident per pipeline, from the first bad outcome to the next good one."""
+"""Failed runs: one incident per pipeline, from the first bad outcome to the next good one.
+
+A failed attempt that another one should follow is held back: it counts when no other comes.
+"""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from watchline.schemas.events import RunError
 from watchline.schemas.records import IncidentFact
-from watchline.streams.rows import Run, RunsRow
+from watchline.streams.instants import SECOND
+from watchline.streams.rows import HeldFailure, Run, RunsRow
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
+from watchline.streams.runs.liveness import incident_of
 from watchline.streams.runs.merge import begun_at
 
 SEVERITIES: dict[str, Severity] = {"failed": "fail", "aborted": "warn"}
+MOST_HELD = 16
+BadStatus = Literal["failed", "aborted"]
 
 
-def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, *, now: int) -> None:
+def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, *, now: int, clock: int) -> None:
     """Open, renew or resolve the failure incident; a run older than the newest judged one changes nothing.
 
     A run that began ahead of `now` (a clock that runs ahead) counts as begun now, or it would outrank all others.
@@ -23,14 +32,77 @@ def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, 
     if row.newest_outcome is not None and begun < row.newest_outcome:
         return
     row.newest_outcome = begun
+    done = [held for held in row.held if held.run_id == run.run_id]
+    if end.status == "succeeded":
+        done += [held for held in row.held if held.run_id != run.run_id and held.failed_at <= end.ended_at]
+    for held in done:
+        _let_go(scene, row, held, run, at=end.ended_at)
     if end.status == "succeeded":
         if incident := find_incident(row, "failure"):
             resolve_incident(scene, row, incident, at=end.ended_at, reason="recovered")
-    elif scene.declared.watches("failure", end.ended_at):
-        fact = IncidentFact(name="error", value=_error_text(error), unit="text")
+    elif is_retried(scene, run):
+        _hold(scene, row, run, end.status, _error_text(error), clock=clock)
+    else:
+        _report(scene, row, run.run_id, end.status, _error_text(error), at=end.ended_at)
+
+
+def is_retried(scene: Scene, run: Run) -> bool:
+    """Whether the failed attempt that ended should be followed by another one, and does not count yet."""
+    retries, end = scene.declared.retries, run.end
+    if retries is None or retries.alert_each or end is None or end.status not in SEVERITIES:
+        return False
+    return (end.attempt or run.attempt or 1) <= retries.limit
+
+
+def notice_attempt(scene: Scene, row: RunsRow, run: Run, attempt: int, *, clock: int) -> None:
+    """Let go of the failure that this attempt follows: of the same run, or else of the attempt before it."""
+    followed = [held for held in row.held if held.run_id == run.run_id] or [
+        held for held in row.held if attempt > 1 and held.attempt == attempt - 1
+    ]
+    if followed:
+        _let_go(scene, row, followed[0], run, at=clock)
+
+
+def hold_due_at(row: RunsRow) -> int | None:
+    """When the first failure that is held back will count."""
+    return min((held.due for held in row.held), default=None)
+
+
+def watch_held(scene: Scene, row: RunsRow, at: int) -> bool:
+    """Report the failures that no other attempt has followed until the pulse `at`; whether there were any."""
+    due = [held for held in row.held if held.due <= at]
+    for held in due:
+        row.held.remove(held)
+        _report(scene, row, held.run_id, held.status, f"{held.error} (no other attempt came)", at=at)
+    return bool(due)
+
+
+def _hold(scene: Scene, row: RunsRow, run: Run, status: BadStatus, error: str, *, clock: int) -> None:
+    assert run.end is not None
+    assert scene.declared.retries is not None
+    wait = int(scene.declared.retries.wait_seconds * SECOND)
+    since = max(clock, run.end.ended_at) if clock else run.end.ended_at
+    attempt = run.end.attempt or run.attempt or 1
+    row.held.append(HeldFailure(run.run_id, attempt, since + wait, run.end.ended_at, status, error))
+    del row.held[:-MOST_HELD]
+
+
+def _let_go(scene: Scene, row: RunsRow, held: HeldFailure, follower: Run, *, at: int) -> None:
+    """Forget a failure that another attempt followed; one that is a run of its own waits for nothing any more."""
+    row.held.remove(held)
+    if held.run_id != follower.run_id and (waiting := incident_of(row, held.run_id)):
+        resolve_incident(scene, row, waiting, at=at, reason="recovered")
+
+
+def _report(scene: Scene, row: RunsRow, run_id: bytes, status: BadStatus, error: str, *, at: int) -> None:
+    """Open or renew the incident; the run of a failure that counts is over, so nobody waits for it any more."""
+    if waiting := incident_of(row, run_id):
+        resolve_incident(scene, row, waiting, at=at, reason="recovered")
+    if scene.declared.watches("failure", at):
+        fact = IncidentFact(name="error", value=error, unit="text")
         report_trouble(
-            scene, row, "failure", at=end.ended_at, severity=SEVERITIES[end.status], title=f"run {end.status}",
-            facts=(fact,), run_id=run.run_id,
+            scene, row, "failure", at=at, severity=SEVERITIES[status], title=f"run {status}",
+            facts=(fact,), run_id=run_id,
         )  # fmt: skip
 
 

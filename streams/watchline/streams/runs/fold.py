@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
-from watchline.streams.runs.failures import watch_outcome
+from watchline.streams.runs.failures import hold_due_at, is_retried, notice_attempt, watch_held, watch_outcome
 from watchline.streams.runs.freshness import age_due_at, notice_change, record_change, watch_age
 from watchline.streams.runs.incidents import Scene, resolve_incident
 from watchline.streams.runs.judgement import Baselines, judge_run
@@ -16,7 +16,7 @@ from watchline.streams.runs.liveness import (
     notice_sign,
     watch_silence,
 )
-from watchline.streams.runs.merge import merge_event
+from watchline.streams.runs.merge import attempt_of, is_superseded, merge_event, supersedes
 from watchline.streams.runs.records import Brought, record_of
 from watchline.streams.runs.timeliness import (
     is_pardoned,
@@ -79,8 +79,9 @@ class RunsFold:
         for run in changed:
             self._touch(run)
         forgotten = self._forget(at)
+        given_up = watch_held(self.scene, self.row, at)
         watch_age(self.scene, self.row, at)
-        if changed or forgotten or len(self.scene.effects.incidents) > said:
+        if changed or forgotten or given_up or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
             self.row.offset = before  # nothing happened, so nothing needs to be written
@@ -88,11 +89,8 @@ class RunsFold:
     def close(self) -> RunsRow:
         """Publish the runs that changed and return the row to write."""
         self.baselines.close()
-        scene = self.scene
         for run, brought in self._touched.values():
-            scene.effects.runs.append(
-                record_of(scene.pipeline, run, brought, epoch=scene.epoch, offset=self.row.offset)
-            )
+            self._publish(run, brought, offset=self.row.offset)
         self.row.ended = [
             pack_run(self._ended[identity]) if identity in self._ended else packed
             for identity, packed in self._packed.items()
@@ -108,12 +106,15 @@ class RunsFold:
         return self._ended.get(identity)
 
     def _begin(self, identity: bytes, clock: int) -> Run:
-        """A new open run; the one that has been open longest may have to go, and its incident with it."""
         run = Run(identity)
+        self._keep_open(run, clock)
+        return run
+
+    def _keep_open(self, run: Run, clock: int) -> None:
+        """Watch an open run; the one that has been open longest may have to go, and its incident with it."""
         self.row.open.append(run)
         if len(self.row.open) > KEPT_OPEN:
             self._give_up(self.row.open[0], at=clock)
-        return run
 
     def _forget(self, at: int) -> bool:
         """Give up the open runs that nobody has heard of for weeks; whether there were any."""
@@ -129,28 +130,34 @@ class RunsFold:
             resolve_incident(self.scene, self.row, incident, at=at, reason="expired")
 
     def _go_on(self, run: Run, event: RunStarted | RunHeartbeat, *, clock: int) -> None:
+        ended, again = run.end is not None, isinstance(event, RunStarted) and event.attempt > (run.attempt or 1)
         if not self._merge(run, event):
             return
-        if run.end is None:
-            notice_sign(self.scene, self.row, run, clock=clock)
+        if run.end is not None:
+            watch_end(self.scene, self.row, run)  # only now it is known how long it took
+            return
+        if ended:  # another attempt has begun: the run goes on
+            self._packed.pop(run.run_id, None)
+            self._ended.pop(run.run_id, None)
+            self._keep_open(run, clock)
+        notice_sign(self.scene, self.row, run, clock=clock, again=again)
         if isinstance(event, RunStarted):
-            if run.end is None:
-                learn_limit(self.scene, run, self.baselines)
-            else:
-                watch_end(self.scene, self.row, run)  # only now it is known how long it took
+            notice_attempt(self.scene, self.row, run, event.attempt, clock=clock)
+            learn_limit(self.scene, run, self.baselines)
 
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
         scene, row, held = self.scene, self.row, run.end
         self._merge(run, event)
+        if run.end is None or run.end is held:
+            return
         if held is None:
             row.open = [other for other in row.open if other is not run]
             self._keep_ended(run)
-        if run.end is held:
-            return
         notice_end(scene, row, run)
-        watch_end(scene, row, run)
+        if not is_retried(scene, run):
+            watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
-        watch_outcome(scene, row, run, event.error, now=now)
+        watch_outcome(scene, row, run, event.error, now=now, clock=clock)
         if record_change(row, run, now):
             notice_change(scene, row, clock)
 
@@ -175,16 +182,43 @@ class RunsFold:
         self._merge(run, event)
 
     def _merge(self, run: Run, event: RunStarted | RunHeartbeat | RunEnded) -> bool:
+        late = is_superseded(event, run)
+        if supersedes(event, run):
+            self._set_aside(run)
         replaces = run.end is not None if isinstance(event, RunEnded) else run.start_order is not None
         changed = merge_event(run, event)
         if changed:
             brought = self._touch(run)
             brought.take(event, run, replaces=replaces)
             brought.take_long_watermarks(run)
+        if late and isinstance(event, RunEnded):
+            self._publish_late(run, event)
         return changed
+
+    def _set_aside(self, run: Run) -> None:
+        """Publish an attempt that ended in this batch, before the next one takes its place."""
+        if run.run_id in self._touched:
+            _, brought = self._touched.pop(run.run_id)
+            self._publish(run, brought, offset=self.row.offset - 1)
+            self._touched[run.run_id] = (run, Brought(partial=brought.partial))
+
+    def _publish_late(self, run: Run, event: RunEnded) -> None:
+        """Publish the end of an attempt that a later one has followed already: it does not end the run."""
+        attempt, brought = attempt_of(run, event), Brought(partial=is_partial(self._touched.get(run.run_id)))
+        brought.take(event, attempt, replaces=False)
+        self._publish(attempt, brought, offset=self.row.offset - 1)
+
+    def _publish(self, run: Run, brought: Brought, *, offset: int) -> None:
+        scene = self.scene
+        scene.effects.runs.append(record_of(scene.pipeline, run, brought, epoch=scene.epoch, offset=offset))
 
     def _touch(self, run: Run) -> Brought:
         return self._touched.setdefault(run.run_id, (run, Brought()))[1]
+
+
+def is_partial(touched: tuple[Run, Brought] | None) -> bool:
+    """Whether a run is one that the row no longer holds."""
+    return touched is not None and touched[1].partial
 
 
 def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
@@ -193,9 +227,7 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     dues = [
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
-    aged = age_due_at(scene, row, at)
-    if aged is not None:
-        dues.append(aged)
+    dues += [due for due in (age_due_at(scene, row, at), hold_due_at(row)) if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)
     if unwatched or any(is_pardoned(scene, row, run, at) for run in row.open):
         dues.append(at)  # it must be closed, even if the worker that was told so is gone

@@ -17,11 +17,18 @@ FORGOTTEN_AFTER = 30 * 86_400 * SECOND
 FALSE_LOST = "false_lost"
 
 
-def notice_sign(scene: Scene, row: RunsRow, run: Run, *, clock: int) -> None:
-    """Take a start or a heartbeat of an open run, read after the pulse `clock`, as a sign of life."""
-    if clock:
+def notice_sign(scene: Scene, row: RunsRow, run: Run, *, clock: int, again: bool) -> None:
+    """Take a start or a heartbeat of an open run, read after the pulse `clock`, as a sign of life.
+
+    When it begins the run `again`, as another attempt, the one before it was truly lost.
+    """
+    if clock and run.heartbeat_seconds:
         run.seen_at = max(run.seen_at or 0, clock + scene.patience)
-    if run.lost:
+    if run.lost and again:
+        run.lost = False
+        if incident := incident_of(row, run.run_id):
+            resolve_incident(scene, row, incident, at=clock, reason="recovered")
+    elif run.lost:
         _find_again(scene, row, run, at=clock)
 
 

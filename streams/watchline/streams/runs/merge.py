@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
 from typing import TypeVar
 
@@ -10,6 +11,7 @@ from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import End, Run
 
 T = TypeVar("T", str, bytes, float)
+LAST = 2**31  # an end that names no attempt ends the last one
 
 
 def merge_event(run: Run, event: RunStarted | RunHeartbeat | RunEnded) -> bool:
@@ -26,9 +28,11 @@ def merge_start(run: Run, event: RunStarted) -> bool:
     holds, so that the order in which they come does not matter.
     """
     before = _start_of(run)
+    if supersedes(event, run):
+        run.end = None
+    _begin_attempt(run, event.attempt, to_micros(event.occurred_at))
     run.started_at = _earlier(run.started_at, to_micros(event.occurred_at))
     run.start_order = _least(run.start_order, start_order_of(event))
-    run.attempt = max(run.attempt or 1, event.attempt)
     run.backfill = run.backfill or event.backfill
     run.parent_run_id = _least(run.parent_run_id, event.parent_run_id.bytes if event.parent_run_id else None)
     run.nominal_at = _earlier(run.nominal_at, _micros(event.nominal_at))
@@ -56,12 +60,22 @@ def merge_heartbeat(run: Run, event: RunHeartbeat) -> bool:
 
 
 def merge_end(run: Run, event: RunEnded) -> bool:
-    """Absorb an end; whether anything changed. Of two ends the later wins (by time, then by id)."""
-    before, held = _end_of(run), run.end
+    """Absorb an end; whether anything changed. Of two ends of an attempt the later wins (by time, then by id).
+
+    The end of an attempt that has been followed by another one ends nothing.
+    """
+    before = _end_of(run)
+    if supersedes(event, run):
+        run.end = None
+    held = run.end
     order = (to_micros(event.occurred_at), event.event_id.bytes)
     run.started_at = _earlier(run.started_at, _micros(event.started_at))
     run.backfill = run.backfill or event.backfill
     _add_flags(run, event.flags)
+    if is_superseded(event, run):
+        return _end_of(run) != before
+    if event.attempt is not None:
+        _begin_attempt(run, event.attempt, _micros(event.started_at))
     if held and held.event_id != event.event_id.bytes:
         _add_flags(run, ("conflicting_end",))
     if held is None or order > (held.ended_at, held.event_id):
@@ -71,6 +85,31 @@ def merge_end(run: Run, event: RunEnded) -> bool:
     else:
         _keep_watermark(held, event.next_watermark, order)
     return _end_of(run) != before
+
+
+def supersedes(event: RunStarted | RunHeartbeat | RunEnded, run: Run) -> bool:
+    """Whether `event` belongs to a later attempt than the end that the run has."""
+    if run.end is None or run.end.attempt is None or isinstance(event, RunHeartbeat):
+        return False
+    return (event.attempt or LAST) > run.end.attempt
+
+
+def is_superseded(event: RunStarted | RunHeartbeat | RunEnded, run: Run) -> bool:
+    """Whether `event` is the end of an attempt that a later one has followed already."""
+    if not isinstance(event, RunEnded) or event.attempt is None:
+        return False
+    return event.attempt < (run.attempt or 1) or (run.end is not None and (run.end.attempt or LAST) > event.attempt)
+
+
+def attempt_of(run: Run, event: RunEnded) -> Run:
+    """The run as it stood at the end of an attempt that a later one has followed already."""
+    attempt = copy(run)
+    attempt.attempt, attempt.end, attempt.attempt_started_at = (
+        event.attempt,
+        _read_end(event),
+        _micros(event.started_at),
+    )
+    return attempt
 
 
 def is_end_of(event: RunEnded, run: Run) -> bool:
@@ -87,7 +126,8 @@ def duration_of(run: Run) -> int | None:
         return None
     if run.end.duration is not None:
         return run.end.duration
-    return None if run.started_at is None else run.end.ended_at - run.started_at
+    begun = run.attempt_started_at if (run.attempt or 1) > 1 else run.started_at
+    return None if begun is None or begun > run.end.ended_at else run.end.ended_at - begun
 
 
 def ends_before_start(run: Run) -> bool:
@@ -122,16 +162,27 @@ def throughput_of(run: Run) -> float | None:
     return None if rows is None else rows / (duration / SECOND)
 
 
+def _begin_attempt(run: Run, attempt: int, at: int | None) -> None:
+    if attempt > (run.attempt or 0):
+        run.attempt, run.attempt_started_at = attempt, at
+    elif attempt == run.attempt:
+        run.attempt_started_at = _earlier(run.attempt_started_at, at)
+
+
 def _start_of(run: Run) -> tuple[object, ...]:
     return (
         run.started_at, run.start_order, run.attempt, run.backfill, run.parent_run_id, run.nominal_at,
         run.heartbeat_seconds, run.watermark, run.next_watermark, run.producer_host, len(run.flags),
+        run.attempt_started_at, run.end is None,
     )  # fmt: skip
 
 
 def _end_of(run: Run) -> tuple[object, ...]:
     end = run.end
-    return (run.started_at, run.backfill, len(run.flags), end and end.event_id, end and end.next_watermark)
+    return (
+        run.started_at, run.backfill, len(run.flags), run.attempt, run.attempt_started_at,
+        end and end.event_id, end and end.next_watermark,
+    )  # fmt: skip
 
 
 def _read_end(event: RunEnded) -> End:
@@ -146,6 +197,7 @@ def _read_end(event: RunEnded) -> End:
         event.deletes,
         event.total_rows,
         event.next_watermark,
+        attempt=event.attempt,
     )
 
 
