@@ -1,4 +1,4 @@
-"""Runs that fell silent have an incident of their own kind, and attempts that failed are kept."""
+"""Lost runs have incidents of their own kind, failed attempts are kept, and how far the log was read is known."""
 
 from __future__ import annotations
 
@@ -41,7 +41,36 @@ select r.run_id, r.pipeline, coalesce(r.attempt, 1), r.status, r.ended_at, r.dur
 from public.runs r
 """
 
+INGESTION = """
+create table ingestion (
+    log_epoch integer not null,
+    partition integer not null,
+    pulse_at timestamptz not null,
+    read_at timestamptz not null,
+    revision bigint not null,
+    stored_at timestamptz not null default now(),
+    primary key (log_epoch, partition)
+);
+
+create table ingestion_hours (
+    hour timestamptz primary key,
+    events bigint not null
+);
+
+create view reporting.ingestion as
+select i.partition, i.pulse_at, extract(epoch from now() - i.pulse_at) as behind_seconds,
+    extract(epoch from i.read_at - i.pulse_at) as delay_seconds, i.stored_at
+from public.ingestion i
+where i.log_epoch = (select max(log_epoch) from public.ingestion)
+"""
+
 COMMENTS = {
+    "ingestion": "One row per partition of the runs: how far it has been read",
+    "ingestion.partition": "Number of the partition",
+    "ingestion.pulse_at": "The newest pulse that has come through it all the way to here, UTC",
+    "ingestion.behind_seconds": "How old that pulse is, in seconds; up to about 40 when all is well",
+    "ingestion.delay_seconds": "How long that pulse had waited to be read, in seconds",
+    "ingestion.stored_at": "When this row last changed",
     "run_attempts": "One row per try of a run; the one with the highest number is the run as it stands",
     "run_attempts.run_id": "The run",
     "run_attempts.pipeline": "Name of the pipeline that ran",
@@ -67,7 +96,7 @@ COMMENTS = {
 def upgrade() -> None:
     connection = op.get_bind()
     connection.exec_driver_sql(KINDS)
-    for statement in ATTEMPTS.split(";\n\n"):
+    for statement in (*ATTEMPTS.split(";\n\n"), *INGESTION.split(";\n\n")):
         connection.exec_driver_sql(statement)
     for name, comment in COMMENTS.items():
         kind = "column" if "." in name else "view"

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
-from watchline.schemas.records import AnomalyRecord, IncidentRecord, RunRecord
+from watchline.schemas.records import AnomalyRecord, IncidentRecord, PulseRecord, RunRecord
 from watchline.streams.declarations import UNDECLARED, Declared
 from watchline.streams.instants import to_micros
 from watchline.streams.intake import Taken
@@ -52,7 +52,7 @@ def ended(run: object, at: datetime = NOON, status: str = "succeeded", **fields:
 
 @dataclass
 class Log:
-    """Appends records to a partition and folds them; what was decided piles up in `runs`, `anomalies`, `incidents`."""
+    """Appends records to a partition and folds them; what was decided piles up in its lists."""
 
     declared: Declared = UNDECLARED
     rhythm: Rhythm = field(default_factory=lambda: Rhythm(pulse=5, settle=0, epoch=0))
@@ -62,6 +62,7 @@ class Log:
     runs: list[RunRecord] = field(default_factory=list)
     anomalies: list[AnomalyRecord] = field(default_factory=list)
     incidents: list[IncidentRecord] = field(default_factory=list)
+    pulses: list[PulseRecord] = field(default_factory=list)
 
     def append(self, *events: RunsEvent, now: datetime | None = None) -> None:
         """Fold `events` as one batch."""
@@ -79,6 +80,7 @@ class Log:
         self.runs += [RunRecord.model_validate(fields) for fields in batch.effects.runs]
         self.anomalies += batch.effects.anomalies
         self.incidents += batch.effects.incidents
+        self.pulses += [record for record in batch.effects.state if isinstance(record, PulseRecord)]
 
     def history(self, count: int, *, until: datetime = NOON, **fields: Any) -> None:
         """`count` hourly succeeded runs that end before `until`."""

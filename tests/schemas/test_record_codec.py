@@ -24,6 +24,7 @@ from watchline.schemas import (
     encode_record,
     revision_of,
 )
+from watchline.schemas.records import PulseRecord
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ID = UUID("8f658051-1583-5f8f-9c89-0a918d14d834")
@@ -44,6 +45,7 @@ RECORDS: tuple[SinkRecord, ...] = (
         labels_started={"team": "sales"},
         metadata_ended={"a": [1, None]},
     ),
+    PulseRecord(revision=9, partition=3, at=NOW, read_at=NOW, events=12),
     WatermarkRecord(
         pipeline="x",
         revision=2,

@@ -190,4 +190,20 @@ class DeadLetter(BaseModel):
     log_epoch: int = 0
 
 
-SinkRecord = PipelineRecord | RunRecord | WatermarkRecord | AnomalyRecord | IncidentRecord | DeadLetter
+class PulseRecord(BaseModel):
+    """How far a partition of `runs` has been read: a pulse that came through it, told every half minute.
+
+    `read_at` minus `at` is the delay of everything in the partition; `events` were read since the pulse told before.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    record_type: Literal["pulse"] = "pulse"
+    revision: int
+    partition: int
+    at: AwareDatetime
+    read_at: AwareDatetime
+    events: int
+
+
+SinkRecord = PipelineRecord | RunRecord | WatermarkRecord | AnomalyRecord | IncidentRecord | DeadLetter | PulseRecord

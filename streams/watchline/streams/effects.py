@@ -9,6 +9,7 @@ from watchline.schemas.records import (
     AnomalyRecord,
     IncidentRecord,
     PipelineRecord,
+    PulseRecord,
     WatermarkRecord,
 )
 
@@ -17,7 +18,7 @@ from watchline.schemas.records import (
 class Effects:
     """Records for the sink, in the order they were decided."""
 
-    state: list[PipelineRecord | WatermarkRecord] = field(default_factory=list)
+    state: list[PipelineRecord | WatermarkRecord | PulseRecord] = field(default_factory=list)
     runs: list[dict[str, Any]] = field(default_factory=list)  # the fields of a `RunRecord` each
     anomalies: list[AnomalyRecord] = field(default_factory=list)
     incidents: list[IncidentRecord] = field(default_factory=list)

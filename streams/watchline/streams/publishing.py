@@ -10,7 +10,7 @@ import orjson
 
 from watchline.schemas import encode_record
 from watchline.schemas.failpoints import failpoint
-from watchline.schemas.records import DeadLetter, RunRecord, SinkRecord
+from watchline.schemas.records import DeadLetter, PulseRecord, RunRecord, SinkRecord
 from watchline.schemas.topics import Topics
 from watchline.streams.effects import Effects
 from watchline.streams.intake import Misplaced
@@ -69,4 +69,4 @@ def encode_run(fields: dict[str, Any]) -> bytes:
 
 
 def _key(record: SinkRecord) -> bytes | None:
-    return None if isinstance(record, DeadLetter) else record.pipeline.encode()
+    return None if isinstance(record, DeadLetter | PulseRecord) else record.pipeline.encode()

@@ -13,6 +13,7 @@ import orjson
 from watchline.streams.instants import SECOND, to_datetime, to_micros
 
 WRONG_AFTER = 300 * SECOND
+TOLD_EVERY = 30 * SECOND
 MISSING_PULSES = 3  # intervals without a pulse that are a gap
 _PREFIX = b'{"pulse":'
 
@@ -38,6 +39,8 @@ class PartitionClock:
 
     last: int | None = None
     settled_at: int = 0
+    told_at: int = 0  # the pulse that was told last
+    events: int = 0  # read since then
 
     def advance(self, at: int, *, interval: float, settle: float) -> bool:
         """Take the pulse `at`; whether verdicts of absence may be given now.
@@ -53,3 +56,10 @@ class PartitionClock:
             self.settled_at = at + int(settle * SECOND)
         self.last = at
         return at >= self.settled_at
+
+    def tell(self) -> int | None:
+        """How many events were read since the pulse that was told last, if it is time to tell another; else None."""
+        if self.last is None or 0 <= self.last - self.told_at < TOLD_EVERY:
+            return None
+        events, self.events, self.told_at = self.events, 0, self.last
+        return events

@@ -26,7 +26,7 @@ async def store_runs(connection: asyncpg.Connection, records: list[RunRow]) -> N
     if not records:
         return
     new = {one.run_id: one for one in merge_runs(records)}
-    found = dict(await connection.fetch(STORED, list(new)))
+    found: dict[UUID, int] = {run_id: attempt for run_id, attempt in await connection.fetch(STORED, list(new))}  # noqa: C416 - rows, no pairs
     old = [new.pop(run_id) for run_id in found]
     await keep_followed(connection, (one.run_id for one in old if attempt_of(one) > found[one.run_id]))
     late = [one for one in old if one.end_event_id is not None and attempt_of(one) < found[one.run_id]]

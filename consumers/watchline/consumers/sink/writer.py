@@ -18,6 +18,7 @@ from watchline.consumers.sink.dead_letters import store_dead_letters
 from watchline.consumers.sink.findings import store_anomalies, store_watermarks
 from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.incoming import Incoming, dead_letter
+from watchline.consumers.sink.ingestion import store_pulses
 from watchline.consumers.sink.offsets import Advance, Claim, Place, advance, take
 from watchline.consumers.sink.pipelines import store_declarations, store_seen
 from watchline.consumers.sink.run_rows import Meaning, RunRow
@@ -29,6 +30,7 @@ from watchline.schemas.records import (
     DeadLetter,
     IncidentRecord,
     PipelineRecord,
+    PulseRecord,
     WatermarkRecord,
 )
 
@@ -121,7 +123,7 @@ class Writer:
     async def _store_tables(self, connection: asyncpg.Connection, items: list[Incoming], read_at: datetime) -> None:
         records = [item.record for item in items]
         runs = of_type(records, RunRow)
-        await store_seen(connection, {one.pipeline for one in records if not isinstance(one, DeadLetter)})
+        await store_seen(connection, {one.pipeline for one in records if not isinstance(one, DeadLetter | PulseRecord)})
         await store_declarations(connection, of_type(records, PipelineRecord))
         await store_runs(connection, runs)
         await store_watermarks(connection, of_type(records, WatermarkRecord))
@@ -131,6 +133,7 @@ class Writer:
         )
         await store_dead_letters(connection, of_type(records, DeadLetter))
         await store_ancestry(connection, edges_of(runs))
+        await store_pulses(connection, of_type(records, PulseRecord))
 
     async def _bury(self, connection: asyncpg.Connection, item: Incoming, error: Exception, read_at: datetime) -> None:
         state = sqlstate_of(error)

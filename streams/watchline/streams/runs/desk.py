@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from watchline.schemas.records import PulseRecord, revision_of
 from watchline.streams.deadlines import Deadlines
 from watchline.streams.declarations import Declared
 from watchline.streams.effects import Effects
-from watchline.streams.instants import SECOND
+from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.intake import Taken
 from watchline.streams.pulses import MISSING_PULSES, PartitionClock
 from watchline.streams.rows import RunsRow, decode_row, encode_row
@@ -68,8 +69,9 @@ class BatchFold:
         """Fold `records`, read at `now` (microseconds); the rows to write."""
         for record in records:
             if record.pulse is not None:
-                self._pulse(record.pulse, record.offset)
+                self._pulse(record.pulse, record.offset, now)
             elif isinstance(record.event, RunsEvent):
+                self._desk.clock.events += 1
                 clock = self._desk.clock.last or 0
                 self._fold_of(record.key).absorb(record.event, offset=record.offset, now=now, clock=clock)
                 self._moved.add(record.key)
@@ -77,9 +79,10 @@ class BatchFold:
             self._reschedule(self._desk.deadlines)
         return {key: encode_row(fold.close()) for key, fold in self._folds.items() if fold.changed}
 
-    def _pulse(self, at: int, offset: int) -> None:
+    def _pulse(self, at: int, offset: int, now: int) -> None:
         desk, before = self._desk, self._desk.clock.last
         settled = desk.clock.advance(at, interval=self._rhythm.pulse, settle=self._rhythm.settle)
+        self._tell(offset, now)
         if before is not None and (desk.clock.last or 0) < before:
             desk.deadlines = None  # they were reckoned from a time that was wrong
         if not settled:
@@ -91,6 +94,16 @@ class BatchFold:
         for key in desk.deadlines.pop_due(at):
             self._fold_of(key).watch(at, offset=offset)
             self._moved.add(key)
+
+    def _tell(self, offset: int, now: int) -> None:
+        clock = self._desk.clock
+        if (events := clock.tell()) is not None and clock.last is not None:
+            self.effects.state.append(
+                PulseRecord(
+                    revision=revision_of(self._rhythm.epoch, offset), partition=self._desk.partition,
+                    at=to_datetime(clock.last), read_at=to_datetime(now), events=events,
+                )
+            )  # fmt: skip
 
     def _reschedule(self, deadlines: Deadlines) -> None:
         for key in self._moved:
