@@ -46,7 +46,6 @@ create table ingestion (
     log_epoch integer not null,
     partition integer not null,
     pulse_at timestamptz not null,
-    read_at timestamptz not null,
     revision bigint not null,
     stored_at timestamptz not null default now(),
     primary key (log_epoch, partition)
@@ -59,7 +58,7 @@ create table ingestion_hours (
 
 create view reporting.ingestion as
 select i.partition, i.pulse_at, extract(epoch from now() - i.pulse_at) as behind_seconds,
-    extract(epoch from i.read_at - i.pulse_at) as delay_seconds, i.stored_at
+    extract(epoch from i.stored_at - i.pulse_at) as delay_seconds, i.stored_at
 from public.ingestion i
 where i.log_epoch = (select max(log_epoch) from public.ingestion)
 """
@@ -69,7 +68,7 @@ COMMENTS = {
     "ingestion.partition": "Number of the partition",
     "ingestion.pulse_at": "The newest pulse that has come through it all the way to here, UTC",
     "ingestion.behind_seconds": "How old that pulse is, in seconds; up to about 40 when all is well",
-    "ingestion.delay_seconds": "How long that pulse had waited to be read, in seconds",
+    "ingestion.delay_seconds": "How long that pulse took to come here, in seconds: the delay of everything in the partition",
     "ingestion.stored_at": "When this row last changed",
     "run_attempts": "One row per try of a run; the one with the highest number is the run as it stands",
     "run_attempts.run_id": "The run",

@@ -63,6 +63,7 @@ class Log:
     anomalies: list[AnomalyRecord] = field(default_factory=list)
     incidents: list[IncidentRecord] = field(default_factory=list)
     pulses: list[PulseRecord] = field(default_factory=list)
+    watermark_at: int | None = None
 
     def append(self, *events: RunsEvent, now: datetime | None = None) -> None:
         """Fold `events` as one batch."""
@@ -74,7 +75,12 @@ class Log:
 
     def take(self, records: Iterable[Taken], now: datetime | None = None) -> None:
         """Fold records whatever their offsets, as after a crash."""
-        tables = Tables(row=self.rows.get, declared=lambda _: self.declared, keys=lambda _: [KEY])
+        tables = Tables(
+            row=self.rows.get,
+            declared=lambda _: self.declared,
+            keys=lambda _: [KEY],
+            watermark=lambda _: self.watermark_at,
+        )
         batch = BatchFold(self.desk, tables, self.rhythm)
         self.rows |= batch.take(records, now=to_micros(now or NOON))
         self.runs += [RunRecord.model_validate(fields) for fields in batch.effects.runs]

@@ -45,7 +45,7 @@ RECORDS: tuple[SinkRecord, ...] = (
         labels_started={"team": "sales"},
         metadata_ended={"a": [1, None]},
     ),
-    PulseRecord(revision=9, partition=3, at=NOW, read_at=NOW, events=12),
+    PulseRecord(revision=9, partition=3, at=NOW, events=12),
     WatermarkRecord(
         pipeline="x",
         revision=2,

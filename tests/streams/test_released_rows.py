@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from watchline.schemas import Misconfigured
@@ -44,12 +45,18 @@ ROWS: dict[str, Any] = {
 }  # fmt: skip
 
 
+def whole(row: Any) -> dict[str, Any]:
+    """A row with its ended runs unpacked: their bytes may have more at their end today."""
+    fields = msgspec.structs.asdict(row)
+    return fields | {"ended": [unpack_run(packed) for packed in fields["ended"]]} if "ended" in fields else fields
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_of_a_released_version_is_read_as_it_was_meant(name: str) -> None:
     raw, row = bytes.fromhex(RELEASED[name]), ROWS[name]
 
     assert raw[0] == 1
-    assert decode_row(type(row), raw) == row
+    assert whole(decode_row(type(row), raw)) == whole(row)
     assert partition_of(raw) == row.partition
 
 

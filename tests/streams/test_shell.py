@@ -214,7 +214,7 @@ async def test_a_record_that_a_row_has_absorbed_leaves_the_row_as_it_is(topic: s
         folder: Folder = DeclarationsFolder(cast(Any, world), epoch=0, wake=lambda _, __: None)
         story = [encode(PipelineDeclared(event_id=started(run).event_id, **common)) for run in "ab"]
     else:
-        folder = WatermarksFolder(cast(Any, world), epoch=0)
+        folder = WatermarksFolder(cast(Any, world), epoch=0, wake=lambda _, __: None)
         story = [encode(WatermarkAdvanced(event_id=started(run).event_id, watermark=run, **common)) for run in "ab"]
     await shell_of(world, folder).absorb(events(*story))
     before = dict(world.data)

@@ -19,9 +19,15 @@ class Part(BaseModel):
 
 
 class Freshness(Part):
-    """How old the last change to the data may be, in seconds."""
+    """How old the last change to the data may be, and how far its watermark may be behind, in seconds.
 
-    max_age_seconds: Seconds
+    Beyond `max_…` it fails, beyond `warn_…` it warns; the lag is of watermarks of kind `timestamp`.
+    """
+
+    max_age_seconds: Seconds | None = None
+    warn_age_seconds: Seconds | None = None
+    max_lag_seconds: Seconds | None = None
+    warn_lag_seconds: Seconds | None = None
 
 
 class Timeliness(Part):

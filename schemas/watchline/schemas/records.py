@@ -193,7 +193,7 @@ class DeadLetter(BaseModel):
 class PulseRecord(BaseModel):
     """How far a partition of `runs` has been read: a pulse that came through it, told every half minute.
 
-    `read_at` minus `at` is the delay of everything in the partition; `events` were read since the pulse told before.
+    `events` were read since the pulse told before.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -202,7 +202,6 @@ class PulseRecord(BaseModel):
     revision: int
     partition: int
     at: AwareDatetime
-    read_at: AwareDatetime
     events: int
 
 

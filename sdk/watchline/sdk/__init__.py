@@ -2,7 +2,7 @@
 
 from watchline.schemas.errors import WatermarkUnavailable
 from watchline.sdk.client import Watchline
-from watchline.sdk.definition import AnomalyRule, Dataset, Mute, Pipeline, PipelineType, Schedule
+from watchline.sdk.definition import AnomalyRule, Dataset, Freshness, Mute, Pipeline, PipelineType, Retries, Schedule
 from watchline.sdk.message import Counters
 from watchline.sdk.pipeline import TrackedPipeline
 from watchline.sdk.run import Run, current_run
@@ -11,9 +11,11 @@ __all__ = [
     "AnomalyRule",
     "Counters",
     "Dataset",
+    "Freshness",
     "Mute",
     "Pipeline",
     "PipelineType",
+    "Retries",
     "Run",
     "Schedule",
     "TrackedPipeline",

@@ -17,8 +17,10 @@ from watchline.sdk.harmless import usable, warn_once
 from watchline.sdk.parts import (
     read_choice,
     read_dataset,
+    read_freshness,
     read_limit,
     read_mute,
+    read_retries,
     read_rule,
     read_schedule,
     read_text,
@@ -61,8 +63,9 @@ def _content(pipeline: Pipeline) -> dict[str, Any]:
         "owner": read_text(pipeline.owner),
         "tags": [clean_text(tag, MAX_NAME) for tag in _listed("tags", pipeline.tags)],
         "metadata": clean_metadata(pipeline.metadata),
-        "freshness": read_limit("freshness", "max_age_seconds", pipeline.freshness),
+        "freshness": read_freshness(pipeline.freshness),
         "timeliness": read_limit("timeliness", "max_duration_seconds", pipeline.timeliness),
+        "retries": read_retries(pipeline.retries),
         "schedule": read_schedule(pipeline.schedule),
         "mutes": _parts("mutes", pipeline.mutes, read_mute),
         "anomaly_rules": _parts("anomaly_rules", pipeline.anomaly_rules, read_rule),
@@ -79,7 +82,7 @@ def _kind(value: object) -> str:
 
 def _type_defaults(kind: PipelineType) -> dict[str, Any]:
     found = {
-        "freshness": read_limit("freshness", "max_age_seconds", kind.freshness),
+        "freshness": read_freshness(kind.freshness),
         "timeliness": read_limit("timeliness", "max_duration_seconds", kind.timeliness),
         "mutes": _parts("mutes", kind.mutes, read_mute),
     }

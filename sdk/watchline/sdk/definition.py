@@ -24,6 +24,28 @@ class Schedule:
     grace: Duration = 300.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """How old the last change to the data may be, and how far a watermark of kind `timestamp` may be behind.
+
+    Beyond `warn_…` it warns, beyond `max_…` it fails.
+    """
+
+    max_age: Duration | None = None
+    warn_age: Duration | None = None
+    max_lag: Duration | None = None
+    warn_lag: Duration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a failed run is tried again before its failure counts, and how long the next try may be waited for."""
+
+    limit: int
+    wait: Duration = 3600.0
+    alert_each: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Mute:
     """A check that is recorded but opens no incident; `until` (aware) ends it by itself."""
@@ -64,7 +86,7 @@ class PipelineType:
     """A class of pipelines and the limits that its members share unless they say otherwise."""
 
     name: str
-    freshness: Duration | None = None
+    freshness: Freshness | Duration | None = None
     timeliness: Duration | None = None
     mutes: Sequence[Mute | str] = ()
 
@@ -73,7 +95,8 @@ class PipelineType:
 class Pipeline:
     """A pipeline as code. Durations are seconds, a timedelta, or text such as "30m", "24h" or "1d12h".
 
-    `freshness` is how old the last change to the data may be, `timeliness` how long a run may take. With
+    `freshness` is how old the last change to the data may be, `timeliness` how long a run may take, `retries` how often
+    a failed run is tried again before its failure counts. With
     `active=False` nothing is run: see `Run.skip`. `default_watermark` is what the first run gets.
     """
 
@@ -82,8 +105,9 @@ class Pipeline:
     owner: str | None = None
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    freshness: Duration | None = None
+    freshness: Freshness | Duration | None = None
     timeliness: Duration | None = None
+    retries: Retries | int | None = None
     schedule: Schedule | str | None = None
     mutes: Sequence[Mute | str] = ()
     active: bool = True

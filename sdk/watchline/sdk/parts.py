@@ -7,11 +7,12 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from watchline.schemas.limits import MAX_DATASET, MAX_NAME
-from watchline.sdk.cleaning import clean_name, clean_text, clean_time
-from watchline.sdk.definition import AnomalyRule, Dataset, Mute, Schedule
-from watchline.sdk.duration import read_duration
+from watchline.sdk.cleaning import clean_count, clean_name, clean_text, clean_time
+from watchline.sdk.definition import AnomalyRule, Dataset, Freshness, Mute, Retries, Schedule
+from watchline.sdk.duration import Duration, read_duration
 from watchline.sdk.harmless import warn_once
 
+MOST_RETRIES = 100
 CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "all")
 
 
@@ -19,6 +20,28 @@ def read_limit(name: str, key: str, value: object) -> dict[str, float] | None:
     """A limit in seconds under its `key`, None for none."""
     seconds = read_duration(name, value)
     return None if seconds is None else {key: seconds}
+
+
+def read_freshness(value: Freshness | Duration | None) -> dict[str, float] | None:
+    """The limits of freshness that can be read; a plain duration is the greatest age."""
+    found = value if isinstance(value, Freshness | Mapping) else None
+    if found is None:
+        return read_limit("freshness", "max_age_seconds", value)
+    limits = {f"{name}_seconds": read_duration(f"freshness {name}", limit) for name, limit in _fields(found).items()}
+    return without_defaults(limits, {}) or None
+
+
+def read_retries(value: Retries | int | None) -> dict[str, Any] | None:
+    """How often a run is tried again, None for never."""
+    if value is None or value == 0:
+        return None
+    retries = Retries(value) if isinstance(value, int) else value
+    limit, wait = clean_count("retries", retries.limit), read_duration("wait", retries.wait)
+    if limit is None or not 1 <= limit <= MOST_RETRIES:
+        warn_once("retries", "retries=%.200r is left out: 1 to %d can be tried again", value, MOST_RETRIES)
+        return None
+    found = {"limit": limit, "wait_seconds": wait, "alert_each": bool(retries.alert_each)}
+    return without_defaults(found, {"wait_seconds": 3600.0, "alert_each": False})
 
 
 def read_schedule(value: Schedule | str | None) -> dict[str, Any] | None:

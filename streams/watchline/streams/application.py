@@ -28,8 +28,7 @@ def build_application(settings: StreamsSettings) -> StreamsApp:
     topics = settings.topics
     app = _bare_application(settings)
     declarations, runs, watermarks = (_table(app, settings, name) for name in ("declarations", "runs", "watermarks"))
-    runs_folder, declarations_folder = _folders_of(runs, declarations, settings)
-    watermarks_folder = WatermarksFolder(watermarks, epoch=settings.log_epoch)
+    runs_folder, declarations_folder, watermarks_folder = _folders_of(runs, declarations, watermarks, settings)
     declared = Precedence()
 
     @app.agent(_source(app, topics.pipelines), name=topics.pipelines)
@@ -72,19 +71,21 @@ def _bare_application(settings: StreamsSettings) -> StreamsApp:
 
 
 def _folders_of(
-    runs: StateTable, declarations: StateTable, settings: StreamsSettings
-) -> tuple[RunsFolder, DeclarationsFolder]:
-    """Each needs the other: runs are judged by what was declared, and a declaration wakes the deadlines of its runs."""
+    runs: StateTable, declarations: StateTable, watermarks: StateTable, settings: StreamsSettings
+) -> tuple[RunsFolder, DeclarationsFolder, WatermarksFolder]:
+    """They need each other: runs are judged by declarations and watermarks, and these wake the deadlines of runs."""
     runs_folder = RunsFolder(
         Tables(
             row=runs.data.get,
             declared=lambda key: declarations_folder.declared(key),  # noqa: PLW0108 - it is made below
             keys=keys_of(runs, declarations),
+            watermark=lambda key: watermarks_folder.complete_until(key),  # noqa: PLW0108 - likewise
         ),
         Rhythm(settings.pulse_seconds, settings.settle_seconds, settings.log_epoch),
     )
     declarations_folder = DeclarationsFolder(declarations, epoch=settings.log_epoch, wake=runs_folder.wake)
-    return runs_folder, declarations_folder
+    watermarks_folder = WatermarksFolder(watermarks, epoch=settings.log_epoch, wake=runs_folder.wake)
+    return runs_folder, declarations_folder, watermarks_folder
 
 
 def _table(app: StreamsApp, settings: StreamsSettings, name: str) -> StateTable:

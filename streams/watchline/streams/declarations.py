@@ -27,6 +27,9 @@ class Declared:
     owner: str | None = None
     type: str | None = None
     freshness_limit: int | None = None
+    freshness_warning: int | None = None
+    lag_limit: int | None = None
+    lag_warning: int | None = None
     timeliness_limit: int | None = None
     mutes: tuple[Mute, ...] = ()
     rules: tuple[AnomalyRule, ...] = ()
@@ -36,9 +39,19 @@ class Declared:
 
     def watches(self, check: str, at: int) -> bool:
         """Whether `check` may have an incident at `at`: active, not muted, and with a limit for the age of data."""
-        if not self.active or (check == "freshness" and self.freshness_limit is None):
+        if not self.active or (check == "freshness" and not self.limits_freshness):
             return False
         return not any(_covers(mute, check, at) for mute in self.mutes)
+
+    @property
+    def limits_lag(self) -> bool:
+        """Whether the watermark may only be so far behind."""
+        return self.lag_limit is not None or self.lag_warning is not None
+
+    @property
+    def limits_freshness(self) -> bool:
+        """Whether data may only be so old, or so far behind."""
+        return self.limits_lag or self.freshness_limit is not None or self.freshness_warning is not None
 
     def unmuted_at(self, check: str, at: int) -> int | None:
         """When the mutes that cover `check` at `at` will all have ended; None when one has no end."""
@@ -87,11 +100,18 @@ def read_declaration(row: DeclarationRow) -> Declared:
         active=event.active,
         owner=event.owner,
         type=event.type,
-        freshness_limit=ceil(freshness.max_age_seconds * SECOND) if freshness else None,
-        timeliness_limit=ceil(timeliness.max_duration_seconds * SECOND) if timeliness else None,
+        freshness_limit=_micros(freshness.max_age_seconds if freshness else None),
+        freshness_warning=_micros(freshness.warn_age_seconds if freshness else None),
+        lag_limit=_micros(freshness.max_lag_seconds if freshness else None),
+        lag_warning=_micros(freshness.warn_lag_seconds if freshness else None),
+        timeliness_limit=_micros(timeliness.max_duration_seconds if timeliness else None),
         mutes=event.mutes + (defaults.mutes if defaults else ()),
         rules=event.anomaly_rules,
         retries=event.retries,
         timezone=event.schedule.timezone if event.schedule else "UTC",
         first_declared_at=row.first_declared_at,
     )
+
+
+def _micros(seconds: float | None) -> int | None:
+    return None if seconds is None else ceil(seconds * SECOND)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from watchline.streams.rows import DeclarationRow, Row, WatermarksRow, decode_ro
 from watchline.streams.runs.desk import BatchFold, Desk, Rhythm, Tables
 from watchline.streams.shell import Folded
 from watchline.streams.transport import StateTable
-from watchline.streams.watermarks import fold_watermark
+from watchline.streams.watermarks import complete_until, fold_watermark
 
 E = TypeVar("E", PipelineDeclared, WatermarkAdvanced)
 
@@ -91,9 +91,7 @@ class DeclarationsFolder:
 
     def done(self) -> None:
         """Wake pipelines only now: whoever looks earlier still finds the old declaration."""
-        for partition, rows in self._folded.items():
-            for key in rows:
-                self._wake(partition, key)
+        _wake_all(self._wake, self._folded)
 
     def declared(self, key: bytes) -> Declared:
         """What `key` has declared, the defaults if nothing; read once for each row."""
@@ -115,20 +113,34 @@ class WatermarksFolder:
 
     expects = (WatermarkAdvanced,)
 
-    def __init__(self, table: StateTable, *, epoch: int) -> None:
-        self._table, self._epoch = table, epoch
+    def __init__(self, table: StateTable, *, epoch: int, wake: Callable[[int, bytes], None]) -> None:
+        self._table, self._epoch, self._wake = table, epoch, wake
+        self._folded: dict[int, dict[bytes, bytes]] = {}
 
     def fold(self, intake: Intake, *, now: int) -> Folded:
         def fold(row: WatermarksRow, event: WatermarkAdvanced, effects: Effects) -> None:
             fold_watermark(row, event, now=now, epoch=self._epoch, effects=effects)
 
-        return _fold_rows(self._table, intake, WatermarksRow, WatermarkAdvanced, fold)
+        self._folded, effects = _fold_rows(self._table, intake, WatermarksRow, WatermarkAdvanced, fold)
+        return self._folded, effects
 
     def undo(self) -> None:
         """Nothing is kept in memory that a batch changes."""
 
     def done(self) -> None:
-        """Nobody else reads these rows."""
+        """Wake pipelines only now: whoever looks earlier still finds the old watermark."""
+        _wake_all(self._wake, self._folded)
+
+    def complete_until(self, key: bytes) -> int | None:
+        """How far the data of `key` is complete (microseconds), if that is a time."""
+        raw = self._table.data.get(key)
+        return None if raw is None else complete_until(decode_row(WatermarksRow, raw))
+
+
+def _wake_all(wake: Callable[[int, bytes], None], folded: Mapping[int, Mapping[bytes, bytes]]) -> None:
+    for partition, rows in folded.items():
+        for key in rows:
+            wake(partition, key)
 
 
 def _fold_rows(

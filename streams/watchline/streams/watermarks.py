@@ -74,6 +74,16 @@ def _advances(mark: Mark, event: WatermarkAdvanced) -> bool:
     return (to_micros(event.occurred_at), event.event_id.bytes) > (mark.effective_at, mark.event_id)
 
 
+def complete_until(row: WatermarksRow) -> int | None:
+    """How far all data of a pipeline is complete (microseconds): its own watermark, else the least of its datasets.
+
+    None when none of them is a time.
+    """
+    marks = [row.marks[""]] if "" in row.marks else list(row.marks.values())
+    reached = [position_of(mark.kind, mark.effective) for mark in marks if mark.kind == "timestamp"]
+    return min((position for position in reached if position is not None), default=None)
+
+
 def position_of(kind: WatermarkKind, watermark: str) -> int | None:
     """Where an ordered watermark stands (microseconds or the integer itself); None where there is no order."""
     try:

@@ -15,7 +15,21 @@ def postgres(sqlstate: str) -> asyncpg.PostgresError:
 
 @pytest.mark.parametrize(
     "sqlstate",
-    ["08000", "08003", "08006", "25P03", "40001", "40P01", "53100", "53300", "55P03", "57014", "57P01", "57P02", "57P03"],
+    [
+        "08000",
+        "08003",
+        "08006",
+        "25P03",
+        "40001",
+        "40P01",
+        "53100",
+        "53300",
+        "55P03",
+        "57014",
+        "57P01",
+        "57P02",
+        "57P03",
+    ],
 )
 def test_infrastructure_is_retried(sqlstate: str) -> None:
     assert classify(postgres(sqlstate)) is Decision.RETRY

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -135,3 +136,89 @@ def test_an_idle_pulse_writes_no_row() -> None:
     log.pulse(NOON + 0.5 * HOUR)
 
     assert log.rows[b"orders_daily"] == row
+
+
+TWO_NUMBERS = Declared(
+    freshness_warning=1800 * SECOND, freshness_limit=3600 * SECOND, first_declared_at=to_micros(NOON),
+    lag_warning=7200 * SECOND, lag_limit=14_400 * SECOND,
+)  # fmt: skip
+
+
+def lagging(log: Log, reached: datetime | None) -> None:
+    """The watermark stands at `reached`."""
+    log.watermark_at = None if reached is None else to_micros(reached)
+    log.desk.wake(b"orders_daily")
+
+
+def test_age_warns_first_and_fails_later_in_one_incident() -> None:
+    log = Log(TWO_NUMBERS)
+    log.append(ended("a", NOON, inserts=1))
+    lagging(log, NOON + timedelta(days=1))
+
+    for minutes in (29, 30, 45, 60, 90):
+        log.pulse(NOON + timedelta(minutes=minutes))
+
+    assert log.transitions("freshness") == ["opened", "updated"]
+    assert [it.severity for it in log.incidents] == ["warn", "fail"]
+    assert [it.title for it in log.incidents] == ["data is getting old", "data is stale"]
+
+
+def test_the_watermark_may_lag_though_the_data_changes() -> None:
+    log = Log(TWO_NUMBERS)
+    lagging(log, NOON - timedelta(hours=1))
+
+    for minutes in range(0, 240, 10):
+        log.append(ended(minutes, NOON + timedelta(minutes=minutes), inserts=1), now=NOON + timedelta(minutes=minutes))
+        log.pulse(NOON + timedelta(minutes=minutes))
+
+    assert [(it.transition, it.severity) for it in log.incidents] == [("opened", "warn"), ("updated", "fail")]
+    assert [fact.name for fact in log.incidents[-1].facts] == ["lag"]
+
+
+def test_a_watermark_that_catches_up_resolves_it() -> None:
+    log = Log(Declared(lag_limit=3600 * SECOND))
+    lagging(log, NOON - timedelta(hours=2))
+    log.pulse(NOON)
+
+    lagging(log, NOON - timedelta(minutes=5))
+    log.pulse(NOON + timedelta(minutes=1))
+
+    assert log.transitions("freshness") == ["opened", "resolved"]
+
+
+def test_changed_data_does_not_resolve_a_lagging_watermark() -> None:
+    log = Log(replace(TWO_NUMBERS, freshness_warning=None))
+    lagging(log, NOON - timedelta(hours=5))
+    log.pulse(NOON)
+
+    log.append(ended("a", NOON, inserts=1))
+    log.pulse(NOON + timedelta(minutes=1))
+
+    assert log.transitions("freshness") == ["opened"]
+
+
+def test_a_pipeline_without_a_watermark_lags_from_its_first_declaration() -> None:
+    log = Log(Declared(lag_limit=3600 * SECOND, first_declared_at=to_micros(NOON)))
+    log.append(ended("a", NOON, inserts=1))
+
+    log.pulse(NOON + timedelta(minutes=59))
+    before = log.transitions("freshness")
+    log.pulse(NOON + timedelta(minutes=60))
+
+    assert before == []
+    assert log.incidents[0].facts[0].note == "no watermark was ever set"
+
+
+def test_a_backfill_of_old_partitions_makes_nothing_fresh() -> None:
+    log = Log(TWO_NUMBERS)
+    lagging(log, NOON - timedelta(days=1))
+    log.pulse(NOON + timedelta(minutes=61))
+
+    for day in range(400):
+        log.append(
+            ended(day, NOON + timedelta(minutes=62), inserts=1_000, backfill=True), now=NOON + timedelta(hours=2)
+        )
+    log.pulse(NOON + timedelta(minutes=63))
+
+    assert log.transitions("freshness") == ["opened"]
+    assert log.anomalies == []

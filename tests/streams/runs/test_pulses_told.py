@@ -23,14 +23,6 @@ def test_a_pulse_is_told_every_half_minute_with_the_events_read_since() -> None:
     ]  # fmt: skip
 
 
-def test_a_backlog_shows_as_the_delay_of_its_pulses() -> None:
-    log = Log()
-
-    log.take([log.record(NOON)], now=NOON + timedelta(minutes=40))
-
-    assert [told.read_at - told.at for told in log.pulses] == [timedelta(minutes=40)]
-
-
 def test_a_batch_that_is_undone_tells_its_pulse_again_with_the_same_count() -> None:
     log = Log()
     log.append(ended("a", NOON), ended("b", NOON))

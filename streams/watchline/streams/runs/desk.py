@@ -28,11 +28,15 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Read access to what is known: rows of runs by key, the declaration of a key, all keys of a partition."""
+    """Read access to what is known: rows of runs by key, the declaration of a key, all keys of a partition.
+
+    `watermark` is how far the data of a key is complete, if that is a time (microseconds).
+    """
 
     row: Callable[[bytes], bytes | None]
     declared: Callable[[bytes], Declared]
     keys: Callable[[int], Iterable[bytes]]
+    watermark: Callable[[bytes], int | None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ class BatchFold:
         """Fold `records`, read at `now` (microseconds); the rows to write."""
         for record in records:
             if record.pulse is not None:
-                self._pulse(record.pulse, record.offset, now)
+                self._pulse(record.pulse, record.offset)
             elif isinstance(record.event, RunsEvent):
                 self._desk.clock.events += 1
                 clock = self._desk.clock.last or 0
@@ -79,10 +83,10 @@ class BatchFold:
             self._reschedule(self._desk.deadlines)
         return {key: encode_row(fold.close()) for key, fold in self._folds.items() if fold.changed}
 
-    def _pulse(self, at: int, offset: int, now: int) -> None:
+    def _pulse(self, at: int, offset: int) -> None:
         desk, before = self._desk, self._desk.clock.last
         settled = desk.clock.advance(at, interval=self._rhythm.pulse, settle=self._rhythm.settle)
-        self._tell(offset, now)
+        self._tell(offset)
         if before is not None and (desk.clock.last or 0) < before:
             desk.deadlines = None  # they were reckoned from a time that was wrong
         if not settled:
@@ -95,13 +99,13 @@ class BatchFold:
             self._fold_of(key).watch(at, offset=offset)
             self._moved.add(key)
 
-    def _tell(self, offset: int, now: int) -> None:
+    def _tell(self, offset: int) -> None:
         clock = self._desk.clock
         if (events := clock.tell()) is not None and clock.last is not None:
             self.effects.state.append(
                 PulseRecord(
                     revision=revision_of(self._rhythm.epoch, offset), partition=self._desk.partition,
-                    at=to_datetime(clock.last), read_at=to_datetime(now), events=events,
+                    at=to_datetime(clock.last), events=events,
                 )
             )  # fmt: skip
 
@@ -119,7 +123,9 @@ class BatchFold:
 
     def _scene_of(self, key: bytes) -> Scene:
         patience = int(MISSING_PULSES * self._rhythm.pulse * SECOND)
-        return Scene(key.decode(), self._tables.declared(key), self._rhythm.epoch, self.effects, patience)
+        declared = self._tables.declared(key)
+        watermark_at = self._tables.watermark(key) if declared.limits_lag else None
+        return Scene(key.decode(), declared, self._rhythm.epoch, self.effects, watermark_at, patience)
 
     def _row_of(self, key: bytes) -> RunsRow:
         raw = self._tables.row(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
 from watchline.streams.runs.failures import hold_due_at, is_retried, notice_attempt, watch_held, watch_outcome
-from watchline.streams.runs.freshness import age_due_at, notice_change, record_change, watch_age
+from watchline.streams.runs.freshness import freshness_due_at, notice_change, record_change, watch_freshness
 from watchline.streams.runs.incidents import Scene, resolve_incident
 from watchline.streams.runs.judgement import Baselines, judge_run
 from watchline.streams.runs.liveness import (
@@ -80,7 +80,7 @@ class RunsFold:
             self._touch(run)
         forgotten = self._forget(at)
         given_up = watch_held(self.scene, self.row, at)
-        watch_age(self.scene, self.row, at)
+        watch_freshness(self.scene, self.row, at)
         if changed or forgotten or given_up or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
@@ -227,7 +227,7 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     dues = [
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
-    dues += [due for due in (age_due_at(scene, row, at), hold_due_at(row)) if due is not None]
+    dues += [due for due in (freshness_due_at(scene, row, at), hold_due_at(row)) if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)
     if unwatched or any(is_pardoned(scene, row, run, at) for run in row.open):
         dues.append(at)  # it must be closed, even if the worker that was told so is gone

@@ -1,11 +1,47 @@
-"""How old the data is: the age of the last insert, update or delete against the limit of the pipeline or its type."""
+"""How fresh the data is, in two numbers, each with a limit that warns and one that fails.
+
+Age counts from the last insert, update or delete; lag is how far the watermark of kind `timestamp` is behind.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND, to_datetime
-from watchline.streams.rows import Run, RunsRow
-from watchline.streams.runs.incidents import Scene, find_incident, open_incident, resolve_incident
+from watchline.streams.rows import OpenIncident, Run, RunsRow
+from watchline.streams.runs.incidents import (
+    Scene,
+    Severity,
+    find_incident,
+    open_incident,
+    renew_incident,
+    resolve_incident,
+)
+
+Measure = Literal["age", "lag"]
+TITLES: dict[tuple[Measure, Severity], str] = {
+    ("age", "fail"): "data is stale",
+    ("age", "warn"): "data is getting old",
+    ("lag", "fail"): "data is behind: the watermark lags",
+    ("lag", "warn"): "data is falling behind: the watermark lags",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One limit of one measure, and when it is passed unless the data changes before (microseconds)."""
+
+    measure: Measure
+    severity: Severity
+    limit: int
+    counted_from: int
+
+    @property
+    def passed_at(self) -> int:
+        return self.counted_from + self.limit
 
 
 def record_change(row: RunsRow, run: Run, now: int) -> bool:
@@ -23,62 +59,108 @@ def record_change(row: RunsRow, run: Run, now: int) -> bool:
     return True
 
 
-def age_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
-    """When `watch_age` may decide something new, after `at`: the data turns stale, or is fresh again.
-
-    A pipeline that never changed anything is counted from its first declaration.
-    """
-    limit = scene.declared.freshness_limit
-    if limit is None:
+def freshness_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
+    """When `watch_freshness` may decide something new, after `at`: a bound is passed, or the data is fresh again."""
+    bounds = list(bounds_of(scene, row))
+    if not bounds:
         return None
-    until = _fresh_until(scene, row, limit)
-    if find_incident(row, "freshness"):
-        return at if at < until else None
-    if until > at:
-        return until
-    return scene.declared.unmuted_at("freshness", at) if scene.declared.active else None  # a mute hides it
+    incident, worst = find_incident(row, "freshness"), worst_of(bounds, at)
+    if incident is not None and (worst is None or _is_news(incident, worst)):
+        return at
+    coming = [bound.passed_at for bound in bounds if bound.passed_at > at]
+    if incident is None and worst is not None and scene.declared.active:  # a mute hides it
+        coming += [unmuted] if (unmuted := scene.declared.unmuted_at("freshness", at)) is not None else []
+    return min(coming, default=None)
 
 
-def watch_age(scene: Scene, row: RunsRow, at: int) -> None:
-    """Open the freshness incident once the data is older than its limit at the pulse `at`, else resolve it."""
-    limit = scene.declared.freshness_limit
-    incident = find_incident(row, "freshness")
-    if limit is None or at < _fresh_until(scene, row, limit):
+def watch_freshness(scene: Scene, row: RunsRow, at: int) -> None:
+    """Open, renew or resolve the freshness incident by the bounds that are passed at the pulse `at`."""
+    incident, worst = find_incident(row, "freshness"), worst_of(bounds_of(scene, row), at)
+    if worst is None:
         if incident:
             resolve_incident(scene, row, incident, at=at, reason="recovered")
-    elif incident is None and scene.declared.watches("freshness", at):
-        _open(scene, row, at, limit)
+    elif incident is None:
+        if scene.declared.watches("freshness", at):
+            _open(scene, row, worst, at)
+    elif _is_news(incident, worst):
+        renew_incident(
+            scene, row, incident, at=at, severity=worst.severity, title=_title_of(worst),
+            facts=_facts_of(scene, row, at), run_id=incident.run_id,
+        )  # fmt: skip
 
 
 def notice_change(scene: Scene, row: RunsRow, clock: int) -> None:
-    """Resolve the freshness incident as of the last change, if that is fresh at the pulse `clock`.
+    """Resolve the freshness incident as of the last change, if all is fresh at the pulse `clock`.
 
     An event never opens one, only a pulse does. `clock` is 0 until a worker has read a pulse; but it is never less than
     the pulse that opened the incident, so a worker that has just started decides as one that never stopped.
     """
-    limit, changed_at = scene.declared.freshness_limit, row.last_change_at
-    incident = find_incident(row, "freshness")
+    changed_at, incident = row.last_change_at, find_incident(row, "freshness")
     if incident is None or changed_at is None:
         return
-    if limit is None or max(clock, incident.opened_at) < _fresh_until(scene, row, limit):
+    if worst_of(bounds_of(scene, row), max(clock, incident.opened_at)) is None:
         resolve_incident(scene, row, incident, at=changed_at, reason="recovered")
 
 
-def _fresh_until(scene: Scene, row: RunsRow, limit: int) -> int:
-    counted_from = scene.declared.first_declared_at if row.last_change_at is None else row.last_change_at
-    return (counted_from or 0) + limit
-
-
-def _open(scene: Scene, row: RunsRow, at: int, limit: int) -> None:
-    changed = row.last_change_at
-    fact = IncidentFact(
-        name="age",
-        value=(at - _fresh_until(scene, row, limit) + limit) / SECOND,
-        limit=limit / SECOND,
-        unit="seconds",
-        note=f"last change {to_datetime(changed).isoformat()}" if changed is not None else "nothing was ever loaded",
+def bounds_of(scene: Scene, row: RunsRow) -> Iterator[Bound]:
+    """The declared bounds; what never changed or never had a watermark counts from the first declaration."""
+    declared = scene.declared
+    first = declared.first_declared_at or 0
+    changed_at = first if row.last_change_at is None else row.last_change_at
+    watermark_at = first if scene.watermark_at is None else scene.watermark_at
+    candidates: tuple[tuple[Measure, Severity, int | None, int], ...] = (
+        ("age", "fail", declared.freshness_limit, changed_at),
+        ("lag", "fail", declared.lag_limit, watermark_at),
+        ("age", "warn", declared.freshness_warning, changed_at),
+        ("lag", "warn", declared.lag_warning, watermark_at),
     )
+    for measure, severity, limit, counted_from in candidates:
+        if limit is not None:
+            yield Bound(measure, severity, limit, counted_from)
+
+
+def worst_of(bounds: Iterator[Bound] | list[Bound], at: int) -> Bound | None:
+    """The worst bound that is passed at `at`; failing ones come first."""
+    return next((bound for bound in bounds if bound.passed_at <= at), None)
+
+
+def _is_news(incident: OpenIncident, worst: Bound) -> bool:
+    """Whether it got worse: what is open warns, and this fails."""
+    return worst.severity == "fail" and incident.severity == "warn"
+
+
+def _open(scene: Scene, row: RunsRow, worst: Bound, at: int) -> None:
     open_incident(
-        scene, row, "freshness", at=at, cause_at=_fresh_until(scene, row, limit), severity="fail",
-        title="data is stale", facts=(fact,),
+        scene, row, "freshness", at=at, cause_at=worst.passed_at, severity=worst.severity, title=_title_of(worst),
+        facts=_facts_of(scene, row, at),
     )  # fmt: skip
+
+
+def _title_of(bound: Bound) -> str:
+    return TITLES[bound.measure, bound.severity]
+
+
+def _facts_of(scene: Scene, row: RunsRow, at: int) -> list[IncidentFact]:
+    """Each measure with the worst bound that it has passed."""
+    passed: dict[Measure, Bound] = {}
+    for bound in bounds_of(scene, row):
+        if bound.passed_at <= at:
+            passed.setdefault(bound.measure, bound)
+    return [
+        IncidentFact(
+            name=measure,
+            value=(at - bound.counted_from) / SECOND,
+            limit=bound.limit / SECOND,
+            unit="seconds",
+            note=_note_of(scene, row, measure),
+        )
+        for measure, bound in passed.items()
+    ]
+
+
+def _note_of(scene: Scene, row: RunsRow, measure: Measure) -> str:
+    if measure == "age":
+        changed = row.last_change_at
+        return "nothing was ever loaded" if changed is None else f"last change {to_datetime(changed).isoformat()}"
+    reached = scene.watermark_at
+    return "no watermark was ever set" if reached is None else f"watermark {to_datetime(reached).isoformat()}"

@@ -36,6 +36,7 @@ class Scene:
     declared: Declared
     epoch: int
     effects: Effects
+    watermark_at: int | None = None  # how far its data is complete, if that is a time and is limited
     patience: int = 0  # by how many microseconds the clock of the log may lag behind what is read
 
 
@@ -100,7 +101,7 @@ def renew_incident(
     severity: Severity,
     title: str,
     facts: Sequence[IncidentFact],
-    run_id: bytes,
+    run_id: bytes | None,
 ) -> None:
     """Bring an open incident up to date and say so; its severity never falls while it is open."""
     incident.transition_no += 1
