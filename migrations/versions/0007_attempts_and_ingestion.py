@@ -68,7 +68,7 @@ COMMENTS = {
     "ingestion.partition": "Number of the partition",
     "ingestion.pulse_at": "The newest pulse that has come through it all the way to here, UTC",
     "ingestion.behind_seconds": "How old that pulse is, in seconds; up to about 40 when all is well",
-    "ingestion.delay_seconds": "How long that pulse took to come here, in seconds: the delay of everything in the partition",
+    "ingestion.delay_seconds": "How long that pulse took to come here, in seconds: so late is all of the partition",
     "ingestion.stored_at": "When this row last changed",
     "run_attempts": "One row per try of a run; the one with the highest number is the run as it stands",
     "run_attempts.run_id": "The run",

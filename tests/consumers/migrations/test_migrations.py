@@ -43,12 +43,13 @@ async def test_every_column_for_analysts_says_what_it_is(database: str) -> None:
         "where relnamespace = 'reporting'::regnamespace and attnum > 0 and col_description(attrelid, attnum) is null"
     )
     views = await connection.fetchval(
-        "select count(obj_description(oid)) from pg_class where relnamespace = 'reporting'::regnamespace"
+        "select array_agg(relname) from pg_class "
+        "where relnamespace = 'reporting'::regnamespace and obj_description(oid) is null"
     )
     await connection.close()
 
     assert silent == []
-    assert views == 5
+    assert views is None
 
 
 async def test_at_most_one_incident_is_open_per_fingerprint(database: str) -> None:
