@@ -37,8 +37,13 @@ TABLES: dict[str, dict[str, str]] = {
         "alembic_version": "select",  # `watchline doctor`
     },
     NOTIFIER: {
-        "alert_outbox": "select, update",
+        "alert_outbox": "select, insert, update",
         "alert_deliveries": "insert",
+        "incidents": "select, insert, update",  # the one about ingestion
+        "incident_events": "select, insert",
+        "ingestion": "select",
+        "ingestion_hours": "select",
+        "sink_offsets": "select",
         "alembic_version": "select",
     },
     READER: {},  # only the views

@@ -138,7 +138,7 @@ class IncidentFact(BaseModel):
     note: str | None = None
 
 
-IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost"]
+IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost", "ingestion"]
 Transition = Literal["opened", "updated", "resolved"]
 ResolveReason = Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"]
 

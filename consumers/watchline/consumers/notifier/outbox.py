@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from watchline.consumers.notifier import statements
 from watchline.consumers.notifier.grouping import Alert, Group, Message
 from watchline.consumers.notifier.route import Delivery
+from watchline.consumers.watch.holding import hold_absence
 from watchline.schemas.errors import Misconfigured, Unavailable
 from watchline.schemas.records import IncidentRecord
 
@@ -53,6 +54,7 @@ class Outbox:
         """Take every alert of up to `groups` groups that are due and that nobody else holds."""
         async with self._transaction() as connection:
             await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
+            await hold_absence(connection)
             rows = await connection.fetch(statements.CLAIM, self.holder, self.lease, groups)
             if not rows:
                 return Claim((), {}, None)

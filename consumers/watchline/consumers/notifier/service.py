@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -23,6 +24,10 @@ from watchline.consumers.notifier.route import Delivery, Route
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.notifier.slack import SlackChannel
 from watchline.consumers.notifier.terminal import TerminalChannel
+from watchline.consumers.notifier.watching import watching
+from watchline.consumers.pause import pause
+from watchline.consumers.watch.settings import WatchSettings
+from watchline.consumers.watch.vitals import Vitals
 from watchline.schemas.errors import Unavailable
 from watchline.schemas.failpoints import failpoint
 from watchline.schemas.printing import printable
@@ -35,26 +40,27 @@ COMMAND_SECONDS = 30.0
 log = structlog.get_logger(__name__)
 
 
-async def run(settings: NotifierSettings, stop: asyncio.Event) -> None:
+async def run(settings: NotifierSettings, stop: asyncio.Event, watch: WatchSettings | None = None) -> None:
     """Tell people of every alert in the outbox until `stop` is set, then finish the message in flight.
 
     Each alert is accepted by a channel at least once, and twice only when we die or lose Postgres between the
-    acceptance and the mark. Raises `Misconfigured` for a refused address or schema, and `Unavailable` when
-    Postgres can't be reached at the start.
+    acceptance and the mark. Beside it ingestion is watched as `watch` says, or the environment. Raises `Misconfigured`
+    for a refused address or schema, and `Unavailable` when Postgres can't be reached at the start.
     """
     channels = await asyncio.to_thread(open_channels, settings)  # looks the hosts up
     route = Route(channels, messages_per_second=settings.messages_per_second)
     try:
         async with open_outbox(settings) as outbox:
             log.info("notifier.started", channels=[each.name for each in channels], holder=outbox.holder)
-            await notify(outbox, route, settings, stop)
+            async with watching(watch or WatchSettings.from_environment(), outbox.pool, stop) as vitals:
+                await notify(outbox, route, settings, stop, vitals)
     finally:
         for channel in channels:
             await channel.close()
         log.info("notifier.stopped")
 
 
-async def notify(outbox: Outbox, route: Route, settings: NotifierSettings, stop: asyncio.Event) -> None:
+async def notify(outbox: Outbox, route: Route, settings: NotifierSettings, stop: asyncio.Event, vitals: Vitals) -> None:
     """Deliver what is due, again and again; while no channel is ready nothing is claimed."""
     failures = 0
     while not stop.is_set():
@@ -64,6 +70,7 @@ async def notify(outbox: Outbox, route: Route, settings: NotifierSettings, stop:
         try:
             busy = await deliver_due(outbox, route, settings, stop)
             failures = 0
+            vitals.passed_at = time.monotonic()
         except Unavailable as error:
             failures += 1
             log.warning("database.unavailable", detail=str(error), failures=failures)
@@ -109,17 +116,6 @@ async def is_ready(route: Route, stop: asyncio.Event) -> bool:
     return not stop.is_set()
 
 
-async def pause(stop: asyncio.Event, seconds: float) -> None:
-    """Wait, but not a moment longer than until `stop`."""
-    if seconds <= 0:
-        return
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        pass  # nobody asked us to stop
-
-
 def report(message: Message, delivery: Delivery, states: list[str]) -> None:
     """Log what became of a message."""
     first = message.alerts[0].incident
@@ -161,7 +157,7 @@ async def open_outbox(settings: NotifierSettings) -> AsyncIterator[Outbox]:
         pool = await asyncpg.create_pool(
             dsn,
             min_size=1,
-            max_size=2,
+            max_size=3,
             command_timeout=COMMAND_SECONDS,
             server_settings={"application_name": APPLICATION, "search_path": "public"},
         )
