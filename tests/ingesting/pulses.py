@@ -86,13 +86,13 @@ async def reach(what: str, condition: Callable[[], Awaitable[bool]], *, seconds:
         raise AssertionError(f"not within {seconds:g} s: {what}") from None
 
 
-async def reach_row(connection: asyncpg.Connection, condition: str) -> None:
+async def reach_row(connection: asyncpg.Connection, condition: str, *, seconds: float = SECONDS) -> None:
     """Wait until that SQL condition is true."""
 
     async def holds() -> bool:
         return bool(await connection.fetchval(f"select {condition}"))
 
-    await reach(condition, holds)
+    await reach(condition, holds, seconds=seconds)
 
 
 @dataclass
@@ -138,7 +138,7 @@ async def outside() -> AsyncIterator[Outside]:
 
     app = web.Application()
     app.router.add_post("/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)  # the path is a secret
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     place.url = f"http://127.0.0.1:{runner.addresses[0][1]}/ping/canary-of-the-switch"

@@ -55,8 +55,8 @@ async def look(connection: Session, health: Health, settings: WatchSettings, vit
     causes = causes_of(seen.readings, seen.hours, seen.now, settings.patience)
     health = await tell(connection, health, causes, seen, settings.patience)
     stuck = await is_stuck(connection, timedelta(seconds=settings.dead_man_stuck_seconds))
-    if all_fresh(seen.readings, seen.now, settings.patience) and not stuck:
-        vitals.ingested_at = time.monotonic()
+    works = all_fresh(seen.readings, seen.now, settings.patience) and not stuck
+    vitals.ingested_at = time.monotonic() if works else None
     return health
 
 

@@ -19,7 +19,7 @@ select exists (select from alert_outbox where state = 'pending' and (next_attemp
 
 @dataclass(slots=True)
 class Vitals:
-    """When each half of the loop was last seen to work, by the monotonic clock (seconds); None: never."""
+    """When each half of the loop was last seen to work, by the monotonic clock (seconds); None: it was not."""
 
     ingested_at: float | None = None  # fresh pulses of every partition stood in Postgres, and no alert was stuck
     passed_at: float | None = None  # the notifier came to the end of its loop
