@@ -5,14 +5,15 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0007"
-down_revision = "0004"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
 KINDS = """
 alter table incidents
     drop constraint incidents_kind_check,
-    add constraint incidents_kind_check check (kind in ('anomaly', 'freshness', 'timeliness', 'failure', 'lost'))
+    add constraint incidents_kind_check
+        check (kind in ('anomaly', 'freshness', 'timeliness', 'failure', 'missed_start', 'lost'))
 """
 
 ATTEMPTS = """
@@ -39,6 +40,22 @@ union all
 select r.run_id, r.pipeline, coalesce(r.attempt, 1), r.status, r.ended_at, r.duration_seconds, r.error_type,
     r.error_message
 from public.runs r
+"""
+
+RUNS = """
+create or replace view reporting.runs as
+select r.run_id, r.pipeline, p.type as pipeline_type, p.owner, r.parent_run_id, r.attempt, r.status,
+    r.started_at, r.ended_at, r.duration_seconds, r.nominal_at,
+    coalesce(r.backfill, false) as backfill, r.inserts, r.updates, r.deletes,
+    r.total_rows, r.throughput, r.metrics, r.error_type, r.error_message, r.watermark, r.next_watermark,
+    r.overdue, r.anomalous,
+    coalesce(r.labels_started, '{}') || coalesce(r.labels_ended, '{}') as labels,
+    coalesce(r.metadata_started, '{}') || coalesce(r.metadata_ended, '{}') as metadata,
+    r.producer_host, r.flags as quality_flags, r.stored_at,
+    r.ended_at is null and exists (
+        select from public.runs m
+        where m.run_id = r.parent_run_id and m.ended_at < now() - interval '5 minutes') as orphaned
+from public.runs r left join public.pipelines p using (pipeline)
 """
 
 INGESTION = """
@@ -79,12 +96,13 @@ COMMENTS = {
     "run_attempts.duration_seconds": "How long the try took, in seconds",
     "run_attempts.error_type": "Class of the error that ended it",
     "run_attempts.error_message": "Text of the error that ended it",
-    "incidents.kind": "anomaly, freshness, timeliness, failure or lost",
+    "incidents.kind": "anomaly, freshness, timeliness, failure, missed_start or lost",
     "incidents.subject": "The run for timeliness and lost, else empty",
     "runs.status": (
         "running, succeeded, failed, aborted, unknown (ended without a usable status) or lost (three heartbeats in a "
         "row were missed; it may come back)"
     ),
+    "runs.orphaned": "True when it is still open and the run that started it ended more than five minutes ago",
     "runs.overdue": "True when it took longer than its limit: declared, else learned from its pipeline, else a day",
     "runs.quality_flags": (
         "What had to be repaired in the run''s events; false_lost when it was taken for lost and was not"
@@ -95,6 +113,7 @@ COMMENTS = {
 def upgrade() -> None:
     connection = op.get_bind()
     connection.exec_driver_sql(KINDS)
+    connection.exec_driver_sql(RUNS)
     for statement in (*ATTEMPTS.split(";\n\n"), *INGESTION.split(";\n\n")):
         connection.exec_driver_sql(statement)
     for name, comment in COMMENTS.items():

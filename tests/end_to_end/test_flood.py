@@ -62,7 +62,7 @@ async def check_what_is_acknowledged(
     kafka: KafkaConnection, topics: Topics, dsn: str, place: TopicPartition, bad: list[int]
 ) -> int:
     """What the worker acknowledged is put aside, nothing else is; how many records that are."""
-    reached = (await committed_offsets(kafka, topics.application, [place]))[place]
+    reached = (await committed_offsets(kafka, topics.application, [place])).get(place, 0)
     done = [offset for offset in bad if offset < reached]
 
     async def all_are_there() -> bool:

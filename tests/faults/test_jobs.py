@@ -13,12 +13,11 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from aiokafka import AIOKafkaConsumer
 
 from brokers.kinds import Broker
-from faults.lives import behind, points
-from watchline.cli.lag import end_offsets
-from watchline.schemas import KafkaConnection, Topics, decode
+from faults.invariants.tails import Tail
+from faults.lives import points
+from watchline.schemas import Topics, decode
 
 JOB = Path(__file__).with_name("job.py")
 RUNS = 40
@@ -80,26 +79,10 @@ async def events_of(broker: Broker, topics: Topics) -> dict[str, set[UUID]]:
     """The events of runs in the log by pipeline; one that is there twice must be the same event."""
     values: dict[UUID, set[bytes]] = defaultdict(set)
     found: dict[str, set[UUID]] = defaultdict(set)
-    for value in await values_of(broker, topics.runs):
-        event = decode(value, now=datetime.now(UTC))
-        values[event.event_id].add(value)
-        found[event.pipeline].add(event.event_id)
+    async for _, records in Tail(broker.bootstrap_servers, [topics.runs]).read():
+        for record in records:
+            event = decode(record.value, now=datetime.now(UTC))
+            values[event.event_id].add(record.value)
+            found[event.pipeline].add(event.event_id)
     assert [identity for identity, each in values.items() if len(each) > 1] == []
     return found
-
-
-async def values_of(broker: Broker, topic: str) -> list[bytes]:
-    ends = await end_offsets(KafkaConnection(bootstrap_servers=broker.bootstrap_servers), [topic])
-    consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=None)
-    await consumer.start()
-    try:
-        consumer.assign(list(ends))
-        await consumer.seek_to_beginning(*ends)
-        values: list[bytes] = []
-        async with asyncio.timeout(30):
-            while behind({place: await consumer.position(place) for place in ends}, ends):
-                for records in (await consumer.getmany(timeout_ms=200)).values():
-                    values += [record.value for record in records]
-        return values
-    finally:
-        await consumer.stop()

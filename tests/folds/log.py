@@ -9,7 +9,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
-from watchline.schemas.records import AnomalyRecord, IncidentRecord, PulseRecord, RunRecord
+from watchline.schemas.records import AnomalyRecord, ExpectedRunRecord, IncidentRecord, PulseRecord, RunRecord
 from watchline.streams.declarations import UNDECLARED, Declared
 from watchline.streams.instants import to_micros
 from watchline.streams.intake import Taken
@@ -64,6 +64,7 @@ class Log:
     incidents: list[IncidentRecord] = field(default_factory=list)
     pulses: list[PulseRecord] = field(default_factory=list)
     watermark_at: int | None = None
+    slots: dict[datetime, ExpectedRunRecord] = field(default_factory=dict)  # as the sink has them
 
     def append(self, *events: RunsEvent, now: datetime | None = None) -> None:
         """Fold `events` as one batch."""
@@ -87,6 +88,12 @@ class Log:
         self.anomalies += batch.effects.anomalies
         self.incidents += batch.effects.incidents
         self.pulses += [record for record in batch.effects.state if isinstance(record, PulseRecord)]
+        for record in batch.effects.state:
+            if not isinstance(record, ExpectedRunRecord):
+                continue
+            held = self.slots.get(record.due_at)
+            if held is None or record.revision > held.revision:
+                self.slots[record.due_at] = record
 
     def history(self, count: int, *, until: datetime = NOON, **fields: Any) -> None:
         """`count` hourly succeeded runs that end before `until`."""

@@ -127,6 +127,16 @@ rules = st.builds(
 retries: st.SearchStrategy[dict[str, Any] | None] = st.none() | st.builds(
     dict, limit=st.sampled_from((1, 2)), wait_seconds=st.sampled_from((60.0, 1800.0)), alert_each=st.booleans()
 )
+schedules = st.fixed_dictionaries(
+    {
+        "cron": st.sampled_from(("* * * * *", "*/20 * * * *", "50 11 * * *", "0 0 31 2 1", "x")),
+        "timezone": st.sampled_from(("UTC", "UTC", "Asia/Tokyo", "Europe/Berlin", "Mars/X", "../x")),
+        "grace_seconds": st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0)),
+        "early_seconds": st.sampled_from((0.0, 60.0, 10 * 366 * 86_400.0)),
+        "exclude": st.sampled_from(((), ("2026-11-29",), ("2026-11-01/2026-11-30",))),
+        "paused_until": st.none() | near,
+    }
+)
 limits = st.none() | st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0))
 
 
@@ -145,10 +155,7 @@ def declarations(draw: st.DrawFn) -> Declared:
             "mutes": draw(st.lists(mutes, max_size=2)),
             "retries": draw(retries),
             "anomaly_rules": draw(st.lists(rules, max_size=3)),
-            "schedule": {
-                "cron": "* * * * *",
-                "timezone": draw(st.sampled_from(("UTC", "Asia/Tokyo", "Mars/X", "../x"))),
-            },
+            "schedule": draw(schedules),
         }
     )
     row = DeclarationRow(0)

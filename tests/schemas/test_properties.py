@@ -213,6 +213,15 @@ rules = st.lists(
     st.builds(AnomalyRule, metric=names, z_limit=st.none() | st.floats(2, 10), min_value=st.none() | st.floats(-5, 5)),
     max_size=3,
 ).map(tuple)
+schedules = st.builds(
+    Schedule,
+    cron=st.sampled_from(["0 6 * * *", "*/5 8-18 * * MON-FRI", "@daily", "30 2 LW * 5#2"]),
+    timezone=st.sampled_from(["UTC", "Europe/Berlin"]),
+    grace_seconds=seconds,
+    early_seconds=st.just(0.0) | seconds,
+    exclude=st.lists(st.dates().map(str), max_size=2).map(tuple),
+    paused_until=st.none() | times,
+)
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(
         PipelineDeclared,
@@ -225,7 +234,7 @@ events: st.SearchStrategy[Event] = st.one_of(
         metadata=metadata,
         freshness=freshness,
         timeliness=timeliness,
-        schedule=st.none() | st.builds(Schedule, cron=names, timezone=names, grace_seconds=seconds),
+        schedule=st.none() | schedules,
         mutes=mutes,
         anomaly_rules=rules,
         sources=datasets,

@@ -32,6 +32,7 @@ from watchline.consumers.roles import NOTIFIER, WRITER
 from watchline.schemas import KafkaConnection, Topics
 
 SECONDS = 120.0
+WEBHOOK = f"/services/T0/B0/{CANARY}"
 LOUD = {"WATCHLINE_LOG_LEVEL": "DEBUG", "WATCHLINE_DEBUG": "1", "PYTHONASYNCIODEBUG": "1"}
 JOB = """
 import logging
@@ -191,10 +192,10 @@ async def test_no_command_shows_a_piece_of_a_password_that_breaks_its_url(dsn: s
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(404, f"Cannot POST /services/{CANARY}"),
+        Answer(404, f"Cannot POST {WEBHOOK}"),
         *(
             pytest.param(one, marks=pytest.mark.faults)
-            for one in (Answer(500, CANARY), Answer(302, "", {"Location": f"http://127.0.0.1:1/{CANARY}"}), HANG, RESET)
+            for one in (Answer(500, CANARY), Answer(302, "", {"Location": f"http://127.0.0.1:1{WEBHOOK}"}), HANG, RESET)
         ),
     ],
     ids=lambda answer: f"{answer.status} {answer.conduct}",
@@ -202,7 +203,7 @@ async def test_no_command_shows_a_piece_of_a_password_that_breaks_its_url(dsn: s
 async def test_a_notifier_shows_no_webhook_whatever_slack_answers(
     answer: Answer, database: str, tmp_path: Path
 ) -> None:
-    async with FakeSlack(path=f"/services/T0/B0/{CANARY}") as slack, login(database, NOTIFIER, password=CANARY) as dsn:
+    async with FakeSlack(path=WEBHOOK) as slack, login(database, NOTIFIER, password=CANARY) as dsn:
         slack.answers.append(answer)
         with services(tmp_path, "127.0.0.1:1", dsn, Topics(), notifying(slack)) as running:
             running.environment["WATCHLINE_POSTGRES_DSN"] = dsn
@@ -240,10 +241,10 @@ def notifying(slack: FakeSlack) -> dict[str, str]:
     }  # fmt: skip
 
 
-async def logged(running: Services, text: str) -> None:
-    """Return when a service has logged `text`."""
-    async with asyncio.timeout(60):
-        while not any(text in said for said in texts(running.folder).values()):
+async def logged(running: Services, text: str, name: str = "") -> None:
+    """Return when a service, or the one of that name, has logged `text`."""
+    async with asyncio.timeout(90):
+        while not any(text in said for log, said in texts(running.folder).items() if name in log):
             await asyncio.sleep(0.05)
 
 
@@ -270,8 +271,8 @@ async def test_streams_and_sink_show_no_secret_at_work_or_when_they_fail(
             await asyncio.to_thread(running.stop_all)
             for service, point in (("streams", "F1"), ("sink", "P1")):
                 await speak(["-c", JOB], given)
-                running.launch(service, WATCHLINE_FAILPOINT=f"{point}:raise:1")
-                await logged(running, "Planted")
+                child = running.launch(service, WATCHLINE_FAILPOINT=f"{point}:raise:1")
+                await logged(running, "Planted", child.name)
 
     assert_silent(said | texts(tmp_path) | {"command lines": " ".join(lines)})
     for table in ("runs", "dead_letters", "sink_offsets", "incidents"):

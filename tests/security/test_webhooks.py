@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,8 @@ from slack.fake import Answer, FakeSlack
 from slack.incidents import incident, message
 from watchline.consumers.notifier.address import check_webhook, is_public, public_addresses
 from watchline.consumers.notifier.channel import Outcome
+from watchline.consumers.notifier.service import open_channels
+from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.notifier.slack import SlackChannel
 from watchline.schemas.errors import Misconfigured
 
@@ -122,6 +125,20 @@ async def test_a_name_that_is_bound_anew_after_the_check_is_not_connected_to() -
 
     assert outcome == Outcome("rejected", detail="refused_address", broken=True)
     assert inside.heard == []
+
+
+async def test_a_notifier_looks_its_host_up_anew_before_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([PUBLIC, "127.0.0.1"])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", (next(answers), 443))])
+    settings = NotifierSettings(
+        postgres_dsn=SecretStr("unused"), slack_webhook_url=SecretStr(f"https://hooks.slack.com{PATH}")
+    )
+
+    (channel,) = open_channels(settings)
+    outcome = await channel.send(MESSAGE)
+    await channel.close()
+
+    assert outcome.detail == "refused_address"
 
 
 async def test_the_request_goes_to_the_address_that_was_looked_at_under_the_name_of_the_host() -> None:

@@ -11,6 +11,7 @@ from watchline.schemas.events import PipelineDeclared
 from watchline.schemas.records import (
     AnomalyRecord,
     DeadLetter,
+    ExpectedRunRecord,
     IncidentRecord,
     PipelineRecord,
     RunRecord,
@@ -125,6 +126,19 @@ def anomaly(metric: str = "inserts", *, revision: int = 2, **changes: Any) -> An
         "run_ended_at": after(minutes=5),
     }
     return AnomalyRecord(**fields | changes)
+
+
+def slot(*, revision: int = 2, **changes: Any) -> ExpectedRunRecord:
+    """A start that was due at noon and is open."""
+    fields: dict[str, Any] = {
+        "pipeline": "orders_daily",
+        "revision": revision,
+        "due_at": NOON,
+        "state": "expected",
+        "timezone": "Europe/Berlin",
+        "grace_seconds": 900,
+    }
+    return ExpectedRunRecord(**fields | changes)
 
 
 def incident(name: str = "incident", *, revision: int = 2, **changes: Any) -> IncidentRecord:

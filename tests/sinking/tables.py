@@ -28,6 +28,7 @@ ORDERS = {
     "watermarks": "pipeline, dataset",
     "watermark_history": "event_id",
     "anomalies": "anomaly_id",
+    "expected_runs": "pipeline, due_at",
     "incidents": "incident_id",
     "incident_events": "incident_id, transition_no",
     "datasets": "dataset_id",

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from watchline.schemas import Event, PipelineDeclared
-from watchline.schemas.records import AnomalyRecord, IncidentRecord, RunRecord
+from watchline.schemas.records import AnomalyRecord, ExpectedRunRecord, IncidentRecord, RunRecord
 from watchline.streams.declarations import UNDECLARED, Declared, fold_declaration, read_declaration
 from watchline.streams.effects import Effects
 from watchline.streams.instants import to_micros
@@ -20,6 +20,10 @@ from watchline.streams.runs.fold import RunsEvent
 RunRow = tuple[UUID, str, datetime | None, datetime | None, float | None, int | None, bool]
 AnomalyRow = tuple[UUID, str, float, float, int]
 IncidentRow = tuple[str, str, str, datetime, datetime | None]
+SlotRow = tuple[str, datetime, str, UUID | None, datetime | None]
+
+
+EAGER = Rhythm(pulse=1, settle=0, epoch=0)
 
 
 @dataclass
@@ -29,34 +33,48 @@ class Expected:
     runs: dict[UUID, RunRow] = field(default_factory=dict)
     anomalies: dict[UUID, AnomalyRow] = field(default_factory=dict)
     incidents: dict[UUID, IncidentRow] = field(default_factory=dict)
+    slots: dict[tuple[str, datetime], SlotRow] = field(default_factory=dict)
 
 
-def expect(events: Iterable[Event], *, now: datetime) -> Expected:
-    """The rows that come of `events`."""
+def expect(story: Iterable[Event | datetime], *, now: datetime, rhythm: Rhythm = EAGER) -> Expected:
+    """The rows that come of `story`, in which a datetime is a pulse."""
     expected = Expected()
-    for effects in judge(events, now=now):
+    for effects in judge(story, now=now, rhythm=rhythm):
         note(expected, effects)
     return expected
 
 
-def judge(events: Iterable[Event], *, now: datetime, rows: dict[bytes, bytes] | None = None) -> Iterator[Effects]:
-    """Fold `events` in their order, as one worker would that never stops; what it says of each.
+def judge(
+    story: Iterable[Event | datetime],
+    *,
+    now: datetime,
+    rhythm: Rhythm = EAGER,
+    rows: dict[bytes, bytes] | None = None,
+) -> Iterator[Effects]:
+    """Fold a story in its order, as one worker would that never stops; what it says of each event and pulse.
 
     `rows` is the table of the runs, by pipeline; give an empty one to see what it holds in the end.
     """
     declared: dict[bytes, Declared] = {}
     rows = {} if rows is None else rows
-    tables = Tables(row=rows.get, declared=lambda key: declared.get(key, UNDECLARED), keys=lambda _: [])
-    for offset, event in enumerate(events):
-        key = event.pipeline.encode()
-        if isinstance(event, PipelineDeclared):
+    desk = Desk(0)
+    tables = Tables(row=rows.get, declared=lambda key: declared.get(key, UNDECLARED), keys=lambda _: list(declared))
+    for offset, step in enumerate(story):
+        if isinstance(step, PipelineDeclared):
             row = DeclarationRow(0, offset)
-            fold_declaration(row, event, epoch=0, effects=Effects())
-            declared[key] = read_declaration(row)
-        elif isinstance(event, RunsEvent):
-            batch = BatchFold(Desk(0), tables, Rhythm(pulse=1, settle=0, epoch=0))
-            rows |= batch.take([Taken(offset, key, event)], now=to_micros(now))
+            fold_declaration(row, step, epoch=0, effects=Effects())
+            declared[step.pipeline.encode()] = read_declaration(row)
+            desk.wake(step.pipeline.encode())
+        elif isinstance(step, RunsEvent | datetime):
+            batch = BatchFold(desk, tables, rhythm)
+            rows |= batch.take([taken(offset, step)], now=to_micros(now))
             yield batch.effects
+
+
+def taken(offset: int, step: RunsEvent | datetime) -> Taken:
+    if isinstance(step, datetime):
+        return Taken(offset, b"", None, to_micros(step))
+    return Taken(offset, step.pipeline.encode(), step)
 
 
 def note(expected: Expected, effects: Effects) -> None:
@@ -64,6 +82,8 @@ def note(expected: Expected, effects: Effects) -> None:
         expected.runs[run.run_id] = run_row(run)
     expected.anomalies |= {a.anomaly_id: anomaly_row(a) for a in effects.anomalies}
     expected.incidents |= {i.incident_id: incident_row(i) for i in effects.incidents}
+    slots = [record for record in effects.state if isinstance(record, ExpectedRunRecord)]
+    expected.slots |= {(slot.pipeline, slot.due_at): slot_row(slot) for slot in slots}
 
 
 def run_row(run: RunRecord) -> RunRow:
@@ -79,3 +99,7 @@ def anomaly_row(anomaly: AnomalyRecord) -> AnomalyRow:
 def incident_row(incident: IncidentRecord) -> IncidentRow:
     state = "resolved" if incident.transition == "resolved" else "open"
     return (incident.pipeline, incident.kind, state, incident.opened_at, incident.resolved_at)
+
+
+def slot_row(slot: ExpectedRunRecord) -> SlotRow:
+    return (slot.pipeline, slot.due_at, slot.state, slot.run_id, slot.started_at)

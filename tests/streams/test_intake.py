@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from dataclasses import replace
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -122,16 +124,32 @@ def test_a_pulse_is_read_back_and_what_only_looks_like_one_is_not() -> None:
 
 
 def test_a_clock_judges_only_when_pulses_are_regular() -> None:
-    clock, second = PartitionClock(), 1_000_000
+    clock, second, offsets = PartitionClock(), 1_000_000, count()
 
-    first = clock.advance(100 * second, interval=5, settle=30)
-    regular = [clock.advance((100 + n) * second, interval=5, settle=30) for n in (5, 15, 30, 35)]
-    gap = clock.advance(51 + 100 * second + 500 * second, interval=5, settle=30)
+    def advance(seconds: int) -> bool:
+        return clock.advance(seconds * second, offset=next(offsets), interval=5, settle=30)
+
+    first = advance(100)
+    regular = [advance(100 + n) for n in (5, 15, 30, 35)]
+    gap = advance(651)
 
     assert first is False
     assert regular == [False, False, True, True]
     assert gap is False
-    assert clock.advance(second, interval=5, settle=30) is False
+    assert clock.resumed_at == 651 * second
+    assert advance(1) is False
+
+
+def test_a_pulse_that_was_taken_already_moves_no_clock_and_may_be_judged_again() -> None:
+    clock, second = PartitionClock(), 1_000_000
+    for offset, at in enumerate((0, 30, 60)):
+        clock.advance(at * second, offset=offset, interval=30, settle=30)
+    before = replace(clock)
+
+    again = [clock.advance(at * second, offset=offset, interval=30, settle=30) for offset, at in enumerate((0, 30, 60))]
+
+    assert again == [False, True, True]
+    assert clock == before
 
 
 @pytest.mark.parametrize(("dataset", "key"), [(None, KEY), ("lake", KEY + b"\0lake")])

@@ -12,14 +12,18 @@ import pytest
 from watchline.schemas import Misconfigured
 from watchline.streams.rows import (
     FORMAT,
+    Clock,
     DeclarationRow,
     End,
+    Expected,
     Mark,
     OpenIncident,
     Run,
     RunsRow,
+    Slot,
     WatermarksRow,
     decode_row,
+    encode_row,
     pack_run,
     partition_of,
     unpack_run,
@@ -83,3 +87,50 @@ def test_a_row_of_a_newer_version_stops_the_worker_and_says_what_to_do(name: str
         decode_row(type(ROWS[name]), raw)
 
     assert "run the version that wrote it" in (caught.value.hint or "")
+
+
+EXPECTED = Expected(
+    b"digest01", "Europe/Berlin", 900_000_000, NOON,
+    [
+        Slot(NOON - 7, "late", ID, NOON - 1, NOON),
+        Slot(NOON, "excused", None, None, NOON, "paused", NOON + 5),
+        Slot(NOON + 9),
+    ],
+)  # fmt: skip
+# As the first version with slots wrote it.
+WITH_SLOTS = (
+    "01000300000100000000009b03cf00000100000000009090c40080cf0006617d2633d000c09095c4086469676573743031ad"
+    "4575726f70652f4265726c696ece35a4e900cf0006617d2633d0009397cf0006617d2633cff9a46c617465c4100001020304"
+    "05060708090a0b0c0d0e0fcf0006617d2633cfffcf0006617d2633d000c0c097cf0006617d2633d000a765786375736564c0"
+    "c0cf0006617d2633d000a6706175736564cf0006617d2633d00597cf0006617d2633d009a86578706563746564c0c0c0c0c0"
+    "c0"
+)
+
+
+class RowBeforeSlots(msgspec.Struct, array_like=True):
+    """What a row of runs was before."""
+
+    partition: int
+    offset: int
+    open: list[Run]
+    ended: list[bytes]
+    digests: bytes
+    baselines: dict[str, bytes]
+    last_change_at: int | None
+    newest_outcome: int | None
+    incidents: list[OpenIncident]
+
+
+def test_a_row_with_slots_is_read_as_it_was_meant() -> None:
+    row = decode_row(RunsRow, bytes.fromhex(WITH_SLOTS))
+
+    assert row == RunsRow(3, 2**40, last_change_at=NOON, expected=EXPECTED)
+
+
+@pytest.mark.parametrize("more", [{"expected": EXPECTED}, {"clock": Clock(NOON, NOON, NOON)}])
+def test_a_worker_of_the_version_before_reads_what_it_knows_of_such_a_row(more: dict[str, Any]) -> None:
+    raw = encode_row(RunsRow(3, 7, [RUN], last_change_at=NOON, **more))
+
+    read = msgspec.msgpack.decode(raw[11:], type=RowBeforeSlots)
+
+    assert (read.open, read.last_change_at, read.incidents) == ([RUN], NOON, [])

@@ -27,6 +27,7 @@ TABLES: dict[str, dict[str, str]] = {
         "watermarks": "select, insert, update",
         "watermark_history": "select, insert",
         "anomalies": "select, insert, update",
+        "expected_runs": "select, insert, update",
         "incidents": "select, insert, update",
         "incident_events": "select, insert",
         "alert_outbox": "select, insert",

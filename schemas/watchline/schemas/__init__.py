@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from watchline.schemas.records import (
         AnomalyRecord,
         DeadLetter,
+        ExpectedRunRecord,
         IncidentFact,
         IncidentKind,
         IncidentRecord,
@@ -98,6 +99,7 @@ HOMES = {
     "records": (
         "AnomalyRecord",
         "DeadLetter",
+        "ExpectedRunRecord",
         "IncidentFact",
         "IncidentKind",
         "IncidentRecord",
@@ -123,6 +125,7 @@ __all__ = [
     "DeadLetter",
     "EndStatus",
     "Event",
+    "ExpectedRunRecord",
     "FeedbackGiven",
     "Freshness",
     "IncidentFact",

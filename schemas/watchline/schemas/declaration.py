@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from watchline.schemas.limits import MAX_DATASET, MAX_NAME, MAX_SECONDS, MAX_TEXT
+from watchline.schemas.limits import MAX_DATASET, MAX_EXCLUSIONS, MAX_NAME, MAX_SECONDS, MAX_TEXT
 
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
 WatermarkKind = Literal["timestamp", "integer", "text"]
@@ -37,17 +37,24 @@ class Timeliness(Part):
 
 
 class Schedule(Part):
-    """When runs are expected: a five-field cron line in an IANA zone, with a grace in seconds."""
+    """When runs are expected: a cron line in an IANA zone; how long after (grace) and before (early) a start may come.
+
+    `cron` has five fields or is one of @hourly to @yearly. A start that does not come is excused until `paused_until`
+    and on the local dates of `exclude`: "2026-12-24", or "2026-12-24/2027-01-01" with both ends.
+    """
 
     cron: str = Field(min_length=1, max_length=200)
     timezone: str = "UTC"
     grace_seconds: Seconds = 300.0
+    early_seconds: Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)] = 60.0
+    exclude: tuple[Annotated[str, Field(max_length=21)], ...] = Field(default=(), max_length=MAX_EXCLUSIONS)
+    paused_until: AwareDatetime | None = None
 
 
 class Mute(Part):
     """A check that is recorded but opens no incident; `until` ends it by itself."""
 
-    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "all"]
+    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all"]
     until: AwareDatetime | None = None
     reason: str | None = Field(default=None, max_length=MAX_TEXT)
 

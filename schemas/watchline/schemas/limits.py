@@ -9,6 +9,7 @@ MAX_KEYS = 64  # of one map; each metric name becomes a baseline, each label a c
 MAX_TEXT = 8192
 MAX_NAME = 200  # pipelines, owners, types, metrics, labels
 MAX_DATASET = 500
+MAX_EXCLUSIONS = 400  # dates, or ranges of dates, of one schedule
 MAX_NUMBER_LENGTH = 1000  # characters of one number; 1e308 written out has 309
 MAX_INTEGER = 2**63 - 1
 MAX_SECONDS = 10 * 366 * 86_400

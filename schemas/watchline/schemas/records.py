@@ -18,6 +18,10 @@ EPOCH_SHIFT = 44
 MAX_EPOCHS = 2**18  # with them a revision fits into a signed 64-bit number
 
 
+ExpectedState = Literal["expected", "met", "late", "missed", "excused", "unknown"]
+ExcuseReason = Literal["inactive", "paused", "muted", "excluded", "changed"]
+
+
 def revision_of(epoch: int, offset: int) -> int:
     """The revision of a row that has absorbed the source record at `offset` of log `epoch`."""
     return (epoch << EPOCH_SHIFT) | (offset + 1)
@@ -121,6 +125,26 @@ class AnomalyRecord(Record):
     muted: bool = False
 
 
+class ExpectedRunRecord(Record):
+    """One expected start of a scheduled pipeline; the newest revision is its present state.
+
+    `met`: the run started at most `grace_seconds` after `due_at`; `late`: after that; `missed`: none had by then.
+    `excused`: none had to (`reason` says why); `unknown`: it could not be seen whether one did. `run_id` is the run
+    that started for it. With `until` the record stands for all starts due from `due_at` to then, too many to list.
+    """
+
+    record_type: Literal["expected_run"] = "expected_run"
+    due_at: AwareDatetime
+    state: ExpectedState
+    reason: ExcuseReason | None = None
+    timezone: str
+    grace_seconds: float
+    run_id: UUID | None = None
+    started_at: AwareDatetime | None = None
+    decided_at: AwareDatetime | None = None  # by the clock of the log
+    until: AwareDatetime | None = None
+
+
 class IncidentFact(BaseModel):
     """One line of an incident: what was seen against what was expected."""
 
@@ -138,7 +162,7 @@ class IncidentFact(BaseModel):
     note: str | None = None
 
 
-IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost", "ingestion"]
+IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost", "missed_start", "ingestion"]
 Transition = Literal["opened", "updated", "resolved"]
 ResolveReason = Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"]
 
@@ -205,4 +229,13 @@ class PulseRecord(BaseModel):
     events: int
 
 
-SinkRecord = PipelineRecord | RunRecord | WatermarkRecord | AnomalyRecord | IncidentRecord | DeadLetter | PulseRecord
+SinkRecord = (
+    PipelineRecord
+    | RunRecord
+    | WatermarkRecord
+    | AnomalyRecord
+    | ExpectedRunRecord
+    | IncidentRecord
+    | DeadLetter
+    | PulseRecord
+)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 
 from watchline.sdk.duration import Duration
@@ -17,11 +17,18 @@ WatermarkKind = Literal["timestamp", "integer", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When runs are expected: a five-field cron line in an IANA zone, and how late a start may be."""
+    """When runs are expected: a cron line (five fields, or @daily and its like) in an IANA zone.
+
+    A start may come `early` before and `grace` after it is due. It is excused on the local dates of `exclude` (a date,
+    "2026-12-24", or a range "2026-12-24/2027-01-01") and until `paused_until` (aware).
+    """
 
     cron: str
     timezone: str = "UTC"
     grace: Duration = 300.0
+    early: Duration = 60.0
+    exclude: Sequence[date | str] = ()
+    paused_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +57,7 @@ class Retries:
 class Mute:
     """A check that is recorded but opens no incident; `until` (aware) ends it by itself."""
 
-    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "all"]
+    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all"]
     until: datetime | None = None
     reason: str | None = None
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
 from watchline.sdk.harmless import harmless, log
@@ -20,6 +20,7 @@ CLOSE_SECONDS = 1.0
 ALIVE_SECONDS = 0.1
 LAST_SECONDS = 0.4  # of the flush budget, kept for the disk and for closing the connection
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Carrier(Protocol):
@@ -35,7 +36,11 @@ class Carrier(Protocol):
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """An event loop that needs no other thread: at exit Python starts none and waits for those that there are."""
+    """An event loop that needs no other thread.
+
+    Most jobs are so short that Kafka is connected when Python is on its way out already. There it starts no thread
+    (3.12), a pool takes no work, and importing `concurrent.futures.thread` raises.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,6 +49,19 @@ class Loop(asyncio.SelectorEventLoop):
     async def getaddrinfo(self, host: Any, port: Any, **kind: Any) -> Any:
         """Resolve in this thread; it has nothing else to do without an address."""
         return socket.getaddrinfo(host, port, **kind)
+
+    def run_in_executor(
+        self, executor: concurrent.futures.Executor | None, func: Callable[[*Ts], T], *args: *Ts
+    ) -> asyncio.Future[T]:
+        """Call in this thread what would go to the default pool: aiokafka sends each step of a login there."""
+        if executor is not None:
+            return super().run_in_executor(executor, func, *args)
+        called: asyncio.Future[T] = self.create_future()
+        try:
+            called.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - of whoever awaits it
+            called.set_exception(error)
+        return called
 
     async def create_connection(self, *arguments: Any, **options: Any) -> Any:
         """Connect, and remember it for `hang_up`."""

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from watchline.schemas.limits import MAX_DATASET, MAX_NAME
+from watchline.schemas.limits import MAX_DATASET, MAX_EXCLUSIONS, MAX_NAME
 from watchline.sdk.cleaning import clean_count, clean_name, clean_text, clean_time
 from watchline.sdk.definition import AnomalyRule, Dataset, Freshness, Mute, Retries, Schedule
 from watchline.sdk.duration import Duration, read_duration
 from watchline.sdk.harmless import warn_once
 
 MOST_RETRIES = 100
-CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "all")
+CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all")
 
 
 def read_limit(name: str, key: str, value: object) -> dict[str, float] | None:
@@ -45,22 +45,37 @@ def read_retries(value: Retries | int | None) -> dict[str, Any] | None:
 
 
 def read_schedule(value: Schedule | str | None) -> dict[str, Any] | None:
-    """A schedule of five fields in a zone that is known, None for none."""
+    """A schedule that can be reckoned with, None for none: one that is read in part would be a wrong one."""
     if value is None:
         return None
-    schedule = Schedule(value) if isinstance(value, str) else value
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - most pipelines have no schedule
-
     try:
-        ZoneInfo(schedule.timezone)
-        if len(schedule.cron.split()) != 5 or len(schedule.cron) > MAX_NAME:
-            raise ValueError("a cron line has five fields")
-    except Exception as error:  # noqa: BLE001 - zoneinfo raises by the kind of mistake; all mean no schedule
-        warn_once("schedule", "the schedule %.200r is left out: %s: %s", value, type(error).__name__, error)
+        schedule = Schedule(value) if isinstance(value, str) else value
+        found = {
+            **_calendar(schedule),
+            "grace_seconds": read_duration("grace", schedule.grace),
+            "early_seconds": 0.0 if schedule.early == 0 else read_duration("early", schedule.early),
+        }
+    except Exception as error:  # noqa: BLE001 - any object may stand in its place
+        warn_once("schedule", "the schedule %.200r is left out: %s", value, error)
         return None
-    grace = read_duration("grace", schedule.grace)
-    found = {"cron": schedule.cron, "timezone": schedule.timezone, "grace_seconds": grace}
-    return without_defaults(found, {"timezone": "UTC", "grace_seconds": 300.0})
+    return without_defaults(found, {"timezone": "UTC", "grace_seconds": 300.0, "early_seconds": 60.0, "exclude": []})
+
+
+def _calendar(schedule: Schedule) -> dict[str, Any]:
+    """The days and hours of a schedule; ValueError says which of them is wrong."""
+    from watchline.schemas.cron import read_cron, read_dates, read_zone  # noqa: PLC0415 - most have no schedule
+
+    exclude = [schedule.exclude] if isinstance(schedule.exclude, str) else [str(day) for day in schedule.exclude]
+    if len(schedule.cron) > MAX_NAME or len(exclude) > MAX_EXCLUSIONS:
+        raise ValueError(f"it has at most {MAX_NAME} characters and {MAX_EXCLUSIONS} dates to exclude")
+    read_cron(schedule.cron)
+    read_zone(schedule.timezone)
+    for dates in exclude:
+        read_dates(dates)
+    paused = None if schedule.paused_until is None else clean_time("paused_until", schedule.paused_until)
+    if paused is None and schedule.paused_until is not None:
+        raise ValueError("paused_until is no time with an offset")
+    return {"cron": schedule.cron, "timezone": schedule.timezone, "exclude": exclude, "paused_until": paused}
 
 
 def read_mute(value: Mute | str) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from watchline.sdk.harmless import harmless, say
 from watchline.sdk.message import Counters
 from watchline.sdk.outlet import Outlet
 
+THREADS_START_AT_EXIT = sys.version_info < (3, 12)  # later none starts once the main thread has ended
 _SIGTERM_IN_CONTAINER = 1  # the kernel ignores a default SIGTERM for process 1, so there is nothing to put back
 
 
@@ -36,6 +37,10 @@ class Process:
         self._accounts: dict[Outlet, Counters] = {}
         self._armed = False
         self._pid = os.getpid()
+        # For a first event that comes when it is too late to register. Any other registers once more, to be called
+        # sooner: a handler of the job's in between may end the process.
+        atexit.register(self._leave)
+        self._heard = not is_leaving() or threading.current_thread() is not threading.main_thread()
 
     def adopt(self, outlet: Outlet, *, flush_seconds: float, handle_sigterm: bool) -> None:
         """Close the outlet when the process ends, and let it start anew in a child."""
@@ -53,8 +58,8 @@ class Process:
                 _finish_with_worker(self)
         if handle_sigterm:
             self._handle_sigterm()
-        if not threading.main_thread().is_alive():
-            close_for_good(outlet, 0.0)  # the process is at its exit, where neither threads nor handlers can begin
+        if is_leaving() and not (THREADS_START_AT_EXIT and self._heard):
+            close_for_good(outlet, 0.0)  # neither threads nor handlers can begin
 
     def opened(self, run: Abortable) -> None:
         """A run that has to be ended when the process is terminated."""
@@ -82,8 +87,11 @@ class Process:
     def _exit(self) -> None:
         with harmless("a failpoint at exit"):
             failpoint("S5")  # what is pending is sent or put on disk
+        self._leave()
+
+    def _leave(self) -> None:
         self.finish()
-        if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
+        if self._outlets and getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
             keep_interrupt()
 
     def _before_fork(self) -> None:
@@ -148,6 +156,11 @@ def keep_interrupt() -> None:
     """
     with suppress(KeyboardInterrupt):
         exec("raise KeyboardInterrupt")  # noqa: S102 - a constant
+
+
+def is_leaving() -> bool:
+    """Whether the main thread has ended: Python waits for the other threads, then calls what is registered for exit."""
+    return not threading.main_thread().is_alive()
 
 
 def is_worker() -> bool:

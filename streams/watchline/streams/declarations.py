@@ -15,6 +15,7 @@ from watchline.schemas.records import PipelineRecord, revision_of
 from watchline.streams.effects import Effects
 from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import DeclarationRow
+from watchline.streams.slots.timetable import Timetable, read_timetable
 
 log = structlog.get_logger()
 
@@ -36,10 +37,13 @@ class Declared:
     retries: Retries | None = None
     timezone: str = "UTC"
     first_declared_at: int | None = None
+    timetable: Timetable | None = None
 
     def watches(self, check: str, at: int) -> bool:
         """Whether `check` may have an incident at `at`: active, not muted, and with a limit for the age of data."""
         if not self.active or (check == "freshness" and not self.limits_freshness):
+            return False
+        if check == "missed_start" and self.timetable is None:
             return False
         return not any(_covers(mute, check, at) for mute in self.mutes)
 
@@ -110,6 +114,7 @@ def read_declaration(row: DeclarationRow) -> Declared:
         retries=event.retries,
         timezone=event.schedule.timezone if event.schedule else "UTC",
         first_declared_at=row.first_declared_at,
+        timetable=read_timetable(event.schedule),
     )
 
 

@@ -18,7 +18,7 @@ from watchline.streams.declarations import UNDECLARED, Declared, fold_declaratio
 from watchline.streams.effects import Effects
 from watchline.streams.intake import Intake
 from watchline.streams.pulses import PartitionClock
-from watchline.streams.rows import DeclarationRow, Row, WatermarksRow, decode_row, encode_row
+from watchline.streams.rows import DeclarationRow, Row, WatermarksRow, decode_row, encode_row, is_clock
 from watchline.streams.runs.desk import BatchFold, Desk, Rhythm, Tables
 from watchline.streams.shell import Folded
 from watchline.streams.transport import StateTable
@@ -171,13 +171,13 @@ def _row_of(table: StateTable, held: dict[bytes, Row], key: bytes, new: Row) -> 
 
 
 def keys_of(*tables: StateTable) -> Callable[[int], Iterator[bytes]]:
-    """A function that lists the keys of a partition that any of `tables` holds, each once."""
+    """A function that lists the pipelines of a partition that any of `tables` holds, each once."""
 
     def keys(partition: int) -> Iterator[bytes]:
         seen: set[bytes] = set()
         for table in tables:
             for home, key, _ in table.rows():
-                if home == partition and key not in seen:
+                if home == partition and key not in seen and not is_clock(key):
                     seen.add(key)
                     yield key
 

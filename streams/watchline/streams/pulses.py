@@ -39,21 +39,27 @@ class PartitionClock:
 
     last: int | None = None
     settled_at: int = 0
+    resumed_at: int = 0  # the pulse that ended the last gap: what was due before it could not be watched
+    offset: int = -1  # of the newest pulse taken
     told_at: int = 0  # the pulse that was told last
     events: int = 0  # read since then
 
-    def advance(self, at: int, *, interval: float, settle: float) -> bool:
+    def advance(self, at: int, *, offset: int, interval: float, settle: float) -> bool:
         """Take the pulse `at`; whether verdicts of absence may be given now.
 
         Time never goes back: an older or doubled pulse is ignored. But one that is minutes older says that a clock
         ran ahead and was put right: the newer time was wrong. After a gap of more than three intervals (or at the
         start, when it is not known whether there was one) verdicts are withheld for `settle` seconds, since events may
-        still be on their way.
+        still be on their way. A pulse that was taken before is read again after a crash: rows may lack its verdicts.
         """
+        if offset <= self.offset:
+            return self.settled_at <= at
+        self.offset = offset
         if self.last is not None and at <= self.last < at + WRONG_AFTER:
             return False
         if self.last is None or at < self.last or at - self.last > MISSING_PULSES * interval * SECOND:
             self.settled_at = at + int(settle * SECOND)
+            self.resumed_at = at
         self.last = at
         return at >= self.settled_at
 

@@ -12,8 +12,10 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from watchline.schemas.errors import Misconfigured
+from watchline.schemas.records import ExcuseReason, ExpectedState, IncidentKind
 
 FORMAT = 1
+_CLOCK = b"\0clock "
 _FORMAT_BYTE = bytes([FORMAT])
 _HEADER = Layout(">BHq")
 HINT = "run the version that wrote it, or rebuild the tables from the log under a new topic prefix"
@@ -65,7 +67,7 @@ class Run(msgspec.Struct, array_like=True, gc=False):
 class OpenIncident(msgspec.Struct, array_like=True):
     """An incident that is not resolved; `clean_runs` counts towards its end, `facts` is JSON for its last message."""
 
-    kind: Literal["anomaly", "freshness", "timeliness", "failure", "lost"]
+    kind: IncidentKind
     subject: str
     incident_id: bytes
     opened_at: int
@@ -90,6 +92,36 @@ class HeldFailure(msgspec.Struct, array_like=True):
     error: str
 
 
+class Slot(msgspec.Struct, array_like=True, gc=False):
+    """One expected start; times in microseconds."""
+
+    due: int
+    state: ExpectedState = "expected"
+    run_id: bytes | None = None
+    started_at: int | None = None
+    decided_at: int | None = None
+    reason: ExcuseReason | None = None
+    until: int | None = None  # when it stands for all that were due up to then
+
+
+class Expected(msgspec.Struct, array_like=True):
+    """The expected starts of a scheduled pipeline: the newest decided ones, those in their grace, the next one."""
+
+    timetable: bytes  # digest of the schedule that they were reckoned by
+    timezone: str
+    grace: int
+    reckoned_at: int  # when a pulse last changed them
+    slots: list[Slot]  # oldest first; empty when the schedule never comes
+
+
+class Clock(msgspec.Struct, array_like=True, gc=False):
+    """How far the pulses of one partition have been read; see `PartitionClock`."""
+
+    last: int | None
+    settled_at: int
+    resumed_at: int
+
+
 class RunsRow(msgspec.Struct, array_like=True):
     """Everything about the runs of one pipeline that must change together."""
 
@@ -102,6 +134,8 @@ class RunsRow(msgspec.Struct, array_like=True):
     last_change_at: int | None = None
     newest_outcome: int | None = None  # start of the newest run whose outcome counted
     incidents: list[OpenIncident] = msgspec.field(default_factory=list)
+    expected: Expected | None = None
+    clock: Clock | None = None  # in the one row a partition that is no pipeline's: see `clock_key`
     held: list[HeldFailure] = msgspec.field(default_factory=list)
 
 
@@ -141,6 +175,19 @@ _decoders: dict[type, msgspec.msgpack.Decoder[Any]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in (RunsRow, DeclarationRow, WatermarksRow)
 }
 _run_decoder = msgspec.msgpack.Decoder(Run)
+
+
+def clock_key(partition: int) -> bytes:
+    """Where the clock of a partition stands among its runs: no pipeline can have such a name.
+
+    A row of runs without any, so that a worker of an earlier version reads it and finds nothing to do.
+    """
+    return _CLOCK + b"%d" % partition
+
+
+def is_clock(key: bytes) -> bool:
+    """Whether this is the key of a clock and not of a pipeline."""
+    return key.startswith(_CLOCK)
 
 
 def encode_row(row: RunsRow | DeclarationRow | WatermarksRow) -> bytes:

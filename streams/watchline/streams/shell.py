@@ -11,7 +11,7 @@ import structlog
 from faust.types import EventT
 
 from watchline.schemas.breaker import Breaker, Flood
-from watchline.schemas.errors import Misconfigured
+from watchline.schemas.errors import Misconfigured, WatchlineError
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.effects import Effects
 from watchline.streams.instants import to_micros
@@ -22,6 +22,7 @@ from watchline.streams.transport import StateTable, StreamsApp
 
 log = structlog.get_logger()
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.1, 5.0
+COMMIT_SECONDS = 10.0
 
 Folded = tuple[Mapping[int, Mapping[bytes, bytes]], Mapping[int, Effects]]
 
@@ -62,6 +63,7 @@ class Shell:
         self._homes = Homes(settings.partitions)
         self._breaker = Breaker(topic, window=settings.breaker_window, share=settings.breaker_share)
         self._flooded = False
+        self._leaving: asyncio.Task[None] | None = None
 
     async def absorb(self, events: Sequence[EventT[Any]]) -> None:
         """Finish a batch, however long it takes: an exception that left an agent would be a batch that is not done.
@@ -116,9 +118,19 @@ class Shell:
             await self._stop(flood)
 
     async def _stop(self, flood: Flood) -> None:
-        """Stop the worker after this batch: its dead letters are durable, so it may be acknowledged."""
+        """Stop the worker behind this batch: its dead letters are durable, so it may be acknowledged."""
         error, self._flooded = flood.error(), True
         log.critical("intake.stopped", **flood.facts(), reason=str(error), hint=error.hint)
+        self._leaving = asyncio.create_task(self._leave(error))
+
+    async def _leave(self, error: WatchlineError) -> None:
+        """Commit what is finished, then stop: a worker that has crashed commits no more, and would read it again."""
+        try:
+            async with asyncio.timeout(COMMIT_SECONDS):
+                await self._app.consumer.commit()  # may only wait for one that began before the batch ended
+                await self._app.consumer.commit()
+        except Exception:  # the dead letters are durable: they only come twice, and the sink keeps one
+            log.exception("commit.unanswered", topic=self._topic)
         await self._app.crash(error)
 
     async def _give_up(self, wrong: Misconfigured) -> None:

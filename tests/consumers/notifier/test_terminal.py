@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 
+from folds.log import started
+from folds.schedules import MINUTE, pulses, scheduled, utc, watched
 from slack.incidents import RUN, after, incident, message, resolved
 from watchline.consumers.notifier.grouping import Message
 from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
@@ -35,6 +37,23 @@ async def test_the_end_of_an_incident_says_so_in_words() -> None:
     text = await printed(message(resolved(incident(), after(hours=2))))
 
     assert text.startswith("RESOLVED orders_daily: inserts below the expected range (resolved after 2 h)")
+
+
+async def test_a_missed_start_reads_well_from_its_opening_to_its_end() -> None:
+    six = utc("2026-12-01 05:00")
+    log = watched(scheduled("0 6 * * *", "Europe/Berlin", grace_seconds=900), six - MINUTE)
+    pulses(log, six, six + 39 * MINUTE)
+    log.append(started("a", six + 40 * MINUTE))
+    opened, resolved = log.incidents
+
+    assert (await printed(message(opened))).splitlines()[:3] == [
+        "FAIL orders_daily: did not start, due 2026-12-01 06:00 Europe/Berlin",
+        "  due 2026-12-01 06:00 Europe/Berlin (2026-12-01 05:00 UTC)",
+        "  grace 15 min",
+    ]
+    end = await printed(message(resolved))
+    assert end.startswith("RESOLVED orders_daily: did not start, due 2026-12-01 06:00 Europe/Berlin")
+    assert "lasted 25 min, arrived late" in end
 
 
 async def test_colour_is_ours_and_never_the_name_s() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from uuid import UUID
 
@@ -113,3 +114,25 @@ async def test_a_long_chain_ends_at_a_hundred(sinking: Sinking, size: int) -> No
 
     depths = await sinking.connection.fetchval("select max(depth) from run_ancestry")
     assert depths == 100
+
+
+async def test_a_child_that_outlives_its_parent_is_orphaned_after_a_grace(sinking: Sinking) -> None:
+    just_now = datetime.now(UTC)
+    before = just_now - timedelta(hours=1)
+    await sinking.store(ended("long ago", revision=1, ended_at=before))
+    await sinking.store(started("left", revision=2, parent_run_id=name_id("long ago")))
+    await sinking.store(started("going", revision=3), started("held", revision=4, parent_run_id=name_id("going")))
+    await sinking.store(ended("just now", revision=5, ended_at=just_now))
+    await sinking.store(started("waiting", revision=6, parent_run_id=name_id("just now")))
+
+    orphans = await sinking.connection.fetch("select run_id from reporting.runs where orphaned")
+
+    assert [run_id for (run_id,) in orphans] == [name_id("left")]
+
+
+async def test_a_child_that_ended_is_no_orphan(sinking: Sinking) -> None:
+    before = datetime.now(UTC) - timedelta(hours=1)
+    await sinking.store(ended("long ago", revision=1, ended_at=before))
+    await sinking.store(ended("child", revision=2, parent_run_id=name_id("long ago")))
+
+    assert await sinking.connection.fetch("select run_id from reporting.runs where orphaned") == []

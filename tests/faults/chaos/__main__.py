@@ -23,7 +23,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from faults.chaos.play import Outcome, Plan, play
+from faults.chaos.outcome import Outcome, Plan
+from faults.chaos.play import play
 from faults.chaos.report import as_document, show
 from faults.chaos.schedule import KINDS, kinds_for, schedule
 

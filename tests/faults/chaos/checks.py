@@ -15,14 +15,15 @@ from aiokafka import TopicPartition
 
 from faults.chaos.commits import Commits
 from faults.chaos.ground import Ground
-from faults.chaos.harvest import MomentFile, fold_partition
+from faults.chaos.harvest import fold_partition
 from faults.chaos.journal import Journal
 from faults.chaos.log import PARTITIONS
+from faults.chaos.spool import Spool
 from faults.invariants.alerts import alerts_delivered, delivered_once, no_false_alert
 from faults.invariants.changelogs import Changelog
 from faults.invariants.effects import accounted, conservation, dead_letters_whole, one_effect
 from faults.invariants.heard import alerts_in
-from faults.invariants.moments import atomic_visibility, fences_hold
+from faults.invariants.moments import Moment, atomic_visibility, fences_hold
 from faults.invariants.plain import PlainFold
 from faults.invariants.progress import durable_frontier, no_commit_ahead
 from faults.invariants.spoken import said_in
@@ -56,7 +57,7 @@ class Evidence:
 
     ground: Ground
     journal: Journal
-    moments: MomentFile
+    moments: Spool[Moment]
     watched: list[str]
     read_to: dict[TopicPartition, int]  # where the workers stood when they were stopped
     sink_told: dict[TopicPartition, int]  # what the sinks' group had committed then
@@ -97,7 +98,7 @@ class Evidence:
         self._blame(changelog_is_table(homes, as_read, folded, partition_of=fold.partition_of))
         self._check_commits(fold, changelog.absorbed)
         events = fold.events.get(TopicPartition(self.ground.topics.runs, number), [])
-        self._blame(await self.commits.ahead(self.ground.address, number, events))
+        self._blame(self.commits.ahead(number, events))
         self._blame(accounted(fold.accounts))
         self._keep(fold)
 
@@ -167,7 +168,7 @@ class Evidence:
 
     async def _check_moments(self, changelog: Changelog) -> None:
         said = await said_in(self.ground.address, self.ground.topics, self.watched)
-        self.counts["moments"] = self.moments.count
+        self.counts |= {"moments": self.moments.count, "looks at commits": self.commits.samples.count}
         self._blame(atomic_visibility(self.moments, said))
         self._blame(fences_hold(self.moments))
         self.counts["late rows in the changelog"] = len(changelog.late)

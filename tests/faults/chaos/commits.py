@@ -11,6 +11,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from faults.chaos.log import PARTITIONS, ends_of, read
+from faults.chaos.spool import Spool
 from faults.invariants.progress import no_commit_ahead
 from faults.invariants.violations import Violation, found
 from watchline.cli.lag import committed_offsets, stored_offsets
@@ -19,15 +20,17 @@ from watchline.schemas.errors import WatchlineError
 from watchline.streams.rows import offset_of
 
 EVERY_SECONDS = 1.0
-Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the workers' group had committed, then (a little later, so never less) where the changelog ended."""
+    """What the workers' group had committed of each partition, and what the changelog has absorbed since the last one.
 
-    committed: Offsets
-    ends: Offsets
+    The latter is read a little later, so it is never less than what was there at the commit.
+    """
+
+    committed: Mapping[int, int]
+    absorbed: Mapping[int, Mapping[bytes, int]]
 
 
 @dataclass
@@ -37,9 +40,10 @@ class Commits:
     kafka: KafkaConnection
     topics: Topics
     dsn: str
-    samples: list[Sample] = field(default_factory=list)
+    samples: Spool[Sample]
     violations: list[Violation] = field(default_factory=list)
     missed: int = 0
+    _positions: dict[int, int] = field(default_factory=dict)
 
     async def watch(self) -> None:
         """Look, for ever."""
@@ -63,7 +67,10 @@ class Commits:
         address, topics = self.kafka.bootstrap_servers, self.topics
         sources = [TopicPartition(topics.runs, number) for number in range(PARTITIONS)]
         committed = await committed_offsets(self.kafka, topics.application, sources)
-        self.samples.append(Sample(committed, await ends_of(address, [topics.changelog("runs")])))
+        ends = await ends_of(address, [topics.changelog("runs")])
+        absorbed = {place.partition: await self._read(place, end) for place, end in ends.items()}
+        self.samples.keep(Sample({place.partition: offset for place, offset in committed.items()}, absorbed))
+        self._positions = {place.partition: end for place, end in ends.items()}
         outputs = [TopicPartition(topic, number) for topic in topics.outputs for number in range(PARTITIONS)]
         told = await committed_offsets(self.kafka, topics.sink_group, outputs)
         connection = await asyncpg.connect(self.dsn, timeout=5)
@@ -73,25 +80,26 @@ class Commits:
             connection.terminate()
         self.violations += no_commit_ahead(topics.sink_group, told, stood)
 
-    async def ahead(self, address: str, number: int, events: list[tuple[int, bytes]]) -> list[Violation]:
+    async def _read(self, changelog: TopicPartition, end: int) -> dict[bytes, int]:
+        """The newest offset that each key has absorbed in what is new of a changelog."""
+        absorbed: dict[bytes, int] = {}
+        start = self._positions.get(changelog.partition, 0)
+        async for records in read(self.kafka.bootstrap_servers, changelog, end, start=start):
+            for record in records:
+                if record.value is not None:
+                    absorbed[record.key] = max(offset_of(record.value), absorbed.get(record.key, -1))
+        return absorbed
+
+    def ahead(self, number: int, events: list[tuple[int, bytes]]) -> list[Violation]:
         """What had been committed of partition `number` of `runs` before its rows were in the changelog.
 
         `events` are offsets and keys of the partition in their order.
         """
-        changelog = TopicPartition(self.topics.changelog("runs"), number)
-        end = self.samples[-1].ends.get(changelog, 0) if self.samples else 0
-        absorbed = Absorbed(events)
-        place = TopicPartition(self.topics.runs, number)
-        waiting = [(one.ends.get(changelog, 0), one.committed.get(place, 0)) for one in self.samples]
-        sentences: list[str] = []
-        async for records in read(address, changelog, end):
-            for record in records:
-                while waiting and waiting[0][0] <= record.offset:
-                    sentences += absorbed.short_of(waiting.pop(0)[1])
-                absorbed.take(record.key, record.value)
-        for _, committed in waiting:
-            sentences += absorbed.short_of(committed)
-        return found("I3", (f"{place.topic}/{number}: {sentence}" for sentence in sentences))
+        absorbed, sentences = Absorbed(events), list[str]()
+        for sample in self.samples:
+            absorbed.take(sample.absorbed.get(number, {}))
+            sentences += absorbed.short_of(sample.committed.get(number, 0))
+        return found("I3", (f"{self.topics.runs}/{number}: {sentence}" for sentence in sentences))
 
 
 class Absorbed:
@@ -102,10 +110,10 @@ class Absorbed:
         self._next = 0
         self._offsets: dict[bytes, int] = {}
 
-    def take(self, key: bytes, row: bytes | None) -> None:
-        """The next record of the changelog."""
-        if row is not None:
-            self._offsets[key] = max(offset_of(row), self._offsets.get(key, -1))
+    def take(self, absorbed: Mapping[bytes, int]) -> None:
+        """What the changelog says next; an older row that comes late takes nothing back."""
+        for key, offset in absorbed.items():
+            self._offsets[key] = max(offset, self._offsets.get(key, -1))
 
     def short_of(self, committed: int) -> Iterator[str]:
         """The first event below `committed` that no row has absorbed yet."""

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from aiokafka import TopicPartition
 
 from faults.chaos.ground import Ground
 from faults.chaos.log import PARTITIONS, read
-from faults.invariants.moments import Moment
 from faults.invariants.plain import PlainFold
 from watchline.streams.runs.desk import Rhythm
 
 RHYTHM = Rhythm(pulse=1, settle=0, epoch=0)  # as in `ground.SETTINGS`
-
-
-class MomentFile:
-    """Snapshots, in a file: there are thousands."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._file, self.count = path, path.open("wb"), 0
-
-    def keep(self, moment: Moment) -> None:
-        pickle.dump(moment, self._file)
-        self.count += 1
-
-    def __iter__(self) -> Iterator[Moment]:
-        self._file.flush()
-        with self._path.open("rb") as file:
-            while True:
-                try:
-                    yield pickle.load(file)
-                except EOFError:
-                    return
 
 
 async def fold_partition(ground: Ground, number: int, read_to: Mapping[TopicPartition, int]) -> PlainFold:

@@ -142,9 +142,9 @@ class Load:
         run_id, started_at, least = job.open[0]
         if draw > 0.8 or (now - started_at).total_seconds() < least:
             return RunHeartbeat(run_id=run_id, inserts=int(job.rows * draw), **common)
-        if 0.7 < draw < 0.72:
+        if 0.7 < draw < 0.74:
             job.loads += 1
-            back = 1 if draw < 0.702 else 0
+            back = 1 if draw < 0.71 else 0
             return WatermarkAdvanced(watermark=str(job.loads - 3 * back), kind="integer", run_id=run_id, **common)
         del job.open[0]
         return self._end(job, run_id, started_at, common)
@@ -154,10 +154,13 @@ class Load:
         if job.stale and random.random() < 0.2:
             job.quiet_until = common["occurred_at"].replace(microsecond=0) + QUIET
         failed, odd = random.random() < 0.003, random.random() < 0.003
+        seconds = job.seconds * random.lognormvariate(0, 0.1)
+        if job.slow:
+            seconds = (common["occurred_at"] - started_at).total_seconds()
         rows = max(0, int(job.rows * random.lognormvariate(0, 0.1) * (random.choice((0.0, 30.0)) if odd else 1)))
         return RunEnded(
             run_id=run_id, status="failed" if failed else "succeeded", started_at=started_at,
-            duration_ms=int(job.seconds * random.lognormvariate(0, 0.1) * 1000), inserts=rows, total_rows=rows,
+            duration_ms=int(seconds * 1000), inserts=rows, total_rows=rows,
             error=RunError(type="SourceGone", message="the source is gone") if failed else None, **common,
         )  # fmt: skip
 

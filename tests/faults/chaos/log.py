@@ -12,13 +12,17 @@ PATIENCE_SECONDS = 60.0
 WAIT_MS = 500
 
 
-async def read(bootstrap_servers: str, place: TopicPartition, end: int) -> AsyncIterator[list[ConsumerRecord]]:
-    """The records of a partition below `end`, some thousand at a time; TimeoutError when they don't come."""
+async def read(
+    bootstrap_servers: str, place: TopicPartition, end: int, *, start: int = 0
+) -> AsyncIterator[list[ConsumerRecord]]:
+    """The records of a partition from `start` to below `end`, some at a time; TimeoutError when they don't come."""
+    if start >= end:
+        return
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, group_id=None, enable_auto_commit=False)
     await consumer.start()
     try:
         consumer.assign([place])
-        await consumer.seek_to_beginning(place)
+        consumer.seek(place, start)  # below the oldest means from the oldest
         while await consumer.position(place) < end:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 found: list[ConsumerRecord] = []

@@ -3,89 +3,54 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import time
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 from aiokafka import TopicPartition
-from aiokafka.errors import KafkaError
 
 from faults.chaos.checks import Evidence
 from faults.chaos.commits import Commits
 from faults.chaos.ground import Ground, open_ground
-from faults.chaos.harvest import MomentFile
 from faults.chaos.injectors import inject
 from faults.chaos.journal import Journal
 from faults.chaos.load import Load, record_of
 from faults.chaos.log import PARTITIONS
-from faults.chaos.probes import Probes, Recovery
+from faults.chaos.outcome import Outcome, Plan
+from faults.chaos.probes import Probes
 from faults.chaos.schedule import Fault
+from faults.chaos.spool import Spool
+from faults.chaos.stand import Stand
 from faults.chaos.writer import Writer
+from faults.invariants.moments import Moment
 from faults.invariants.progress import Recovery as Rest
 from faults.invariants.progress import alive_again
 from faults.invariants.residence import Samples, sampling
 from faults.invariants.values import bounded_memory, monotone_watermarks
-from faults.invariants.violations import Violation, found
+from faults.invariants.violations import found
 from faults.invariants.watching import watching
 from stack.contents import value
-from watchline.cli.lag import committed_offsets, end_offsets, lag, stored_offsets
+from watchline.cli.lag import committed_offsets, end_offsets, lag
 from watchline.schemas import KafkaConnection
 
 CORE = ("worker 1", "worker 2", "sink 1", "notifier")
 OLD_SECONDS = 150.0  # a younger process still fills its caches
 REST_SECONDS = 120.0  # the run is given up when it has not come to rest by then
 WATCHED = 12
-UNHEARD = "select count(*) from alert_outbox where state = 'pending'"
 DECLARED = "select count(*) from pipeline_versions"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to play."""
-
-    minutes: float
-    seed: int
-    faults: Sequence[Fault]
-    apache: bool
-    nodes: int = 1
-    rate: int = 500
-    environment: Mapping[str, str] = field(default_factory=dict)  # more of it for the services
-
-
-@dataclass
-class Outcome:
-    """What was seen."""
-
-    plan: Plan
-    violations: list[Violation] = field(default_factory=list)
-    recoveries: list[Recovery] = field(default_factory=list)
-    rest: Rest = field(default_factory=lambda: Rest(float("inf"), float("inf")))
-    counts: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0  # of load
-    slowest_canary: float = 0.0
-    longest_stop: float = 0.0
-    gave_up: list[str] = field(default_factory=list)
-    refused: int = 0
-    memory: dict[str, int] = field(default_factory=dict)  # the most that each kind of process held
-
-    @property
-    def rate(self) -> float:
-        """Acknowledged events a second."""
-        return self.counts["acknowledged"] / self.seconds if self.seconds else 0.0
 
 
 async def play(plan: Plan, folder: Path, say: Callable[[str], None]) -> Outcome:
     """Play it on parts of its own in `folder`; what was violated is in the outcome."""
     async with open_ground(folder, plan.environment, apache=plan.apache, nodes=plan.nodes) as ground:
         run = Run(plan, ground, folder, say)
-        with run.journal:
+        with run.journal, closing(run.moments), closing(run.commits.samples):
             await run.go()
         return run.outcome
 
@@ -96,13 +61,14 @@ class Run:
     def __init__(self, plan: Plan, ground: Ground, folder: Path, say: Callable[[str], None]) -> None:
         self.plan, self.ground, self.say = plan, ground, say
         self.journal = Journal(folder / "journal.txt")
-        self.moments = MomentFile(folder / "moments.bin")
+        self.moments = Spool[Moment](folder / "moments.bin")
         self.load = Load(plan.seed, ground.topics)
         self.writer = Writer(ground.jobs_address, self.load, self.journal, rate=plan.rate)
         self.probes = Probes(ground.dsn, ground.topics, self.writer, PARTITIONS)
         self.outcome = Outcome(plan)
         self._kafka = KafkaConnection(bootstrap_servers=ground.address)
-        self.commits = Commits(self._kafka, ground.topics, ground.dsn)
+        self.stand = Stand(self._kafka, ground.topics, ground.dsn)
+        self.commits = Commits(self._kafka, ground.topics, ground.dsn, Spool(folder / "commits.bin"))
         self._parts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._healed = 0.0
 
@@ -180,37 +146,17 @@ class Run:
         self.say("all harm is over")
         ends = await end_offsets(self._kafka, topics.sources)
         async with asyncio.timeout(REST_SECONDS):
-            while lag(ends, await self._committed(topics.application, ends)):
+            while lag(ends, await self.stand.committed(topics.application, ends)):
                 await asyncio.sleep(0.1)
-            await self._stored()
+            await self.stand.stored()
             lag_seconds = time.monotonic() - self._healed
             async with self.writer.open():
                 canary = await self.probes.round_trip()
-            while self.probes.waiting or await value(self.ground.dsn, UNHEARD):
+            while self.probes.waiting or await self.stand.unheard():
                 await asyncio.sleep(0.1)
         fleet = self.ground.fleet
         self.outcome.rest = Rest(lag_seconds, canary, len(fleet.gave_up), self.plan.minutes)
         self.outcome.violations += alive_again(self.outcome.rest)
-
-    async def _committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        try:
-            return await committed_offsets(self._kafka, group, places)
-        except KafkaError:
-            return {}
-
-    async def _stored(self) -> dict[TopicPartition, int]:
-        """Wait until the sinks have stored all that the workers have said; where they stand."""
-        ends = await end_offsets(self._kafka, self.ground.topics.outputs)
-        while lag(ends, stood := await self._stood()):
-            await asyncio.sleep(0.1)
-        return stood
-
-    async def _stood(self) -> dict[TopicPartition, int]:
-        connection = await asyncpg.connect(self.ground.dsn)
-        try:
-            return await stored_offsets(connection, 0)
-        finally:
-            await connection.close()
 
     async def _stop_all(self) -> dict[TopicPartition, int]:
         """Stop the workers, then those behind them when they have had it all; where the workers stood."""
@@ -220,8 +166,8 @@ class Run:
         places = await end_offsets(self._kafka, topics.sources)
         read_to = await committed_offsets(self._kafka, topics.application, places)
         async with asyncio.timeout(REST_SECONDS):
-            await self._stored()
-            while await value(self.ground.dsn, UNHEARD):
+            await self.stand.stored()
+            while await self.stand.unheard():
                 await asyncio.sleep(0.1)
         for name in ("sink 1", "notifier"):
             await fleet.stop(name)
@@ -239,8 +185,10 @@ class Run:
         for name, sizes in samples.items():
             kind = name.split("-")[0]
             outcome.memory[kind] = max([outcome.memory.get(kind, 0), *(size for _, size in sizes)])
-            if sizes[-1][0] - sizes[0][0] > OLD_SECONDS:
-                outcome.violations += bounded_memory(sizes)
+        old = [sizes for sizes in samples.values() if sizes[-1][0] - sizes[0][0] > OLD_SECONDS]
+        outcome.violations += [violation for sizes in old for violation in bounded_memory(sizes)]
+        if not old:
+            outcome.unjudged["I16"] = f"no process lived for {OLD_SECONDS:.0f} s"
         outcome.violations += self.commits.violations
         outcome.violations += monotone_watermarks(self.probes.marks)
 
@@ -250,10 +198,19 @@ class Run:
         told = await committed_offsets(self._kafka, topics.sink_group, outputs)
         crashes = sum(fault.hits in ("notifier", "Postgres") for fault in self.plan.faults)
         evidence = Evidence(
-            self.ground, self.journal, self.moments, watched, read_to, told, await self._stood(), crashes, self.commits
+            self.ground,
+            self.journal,
+            self.moments,
+            watched,
+            read_to,
+            told,
+            await self.stand.sinks(),
+            crashes,
+            self.commits,
         )
         await evidence.gather()
         self.outcome.violations += evidence.violations
+        self.outcome.memory["the run itself"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self.outcome.counts.update(evidence.counts)
 
     def _pids(self) -> dict[str, int]:

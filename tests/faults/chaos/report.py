@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from faults.chaos.play import Outcome
+from faults.chaos.outcome import Outcome
 from faults.chaos.probes import Recovery, worst_and_median
 
 MEBIBYTE = 1 << 20
@@ -50,9 +50,11 @@ INVARIANTS = {
 
 
 def state_of(outcome: Outcome, name: str) -> str:
-    """`ok`, `violated`, or where it is shown."""
+    """`ok`, `violated`, why nothing can be said, or where it is shown."""
     if any(violation.invariant == name for violation in outcome.violations):
         return "violated"
+    if name in outcome.unjudged:
+        return f"not judged: {outcome.unjudged[name]}"
     return f"elsewhere: {INVARIANTS[name].elsewhere}" if INVARIANTS[name].elsewhere else "ok"
 
 
@@ -128,7 +130,8 @@ def _facts(outcome: Outcome) -> Iterable[str]:
     )
     yield f"{counts['messages']:,} messages taken by Slack, {counts['alerts heard again']} alerts heard again"
     yield f"{counts['alerts told by their number']} alerts were not named in a long message, and counted there"
-    yield f"{counts['moments']:,} different snapshots of Postgres; {counts['late rows in the changelog']} late rows"
+    looks = f"{counts['moments']:,} different snapshots of Postgres, {counts['looks at commits']:,} looks at commits"
+    yield f"{looks}; {counts['late rows in the changelog']} late rows"
     yield f"after the last fault: lag 0 in {rest.lag_seconds:.1f} s, a canary in {rest.canary_seconds:.2f} s"
     yield f"slowest canary {outcome.slowest_canary:.1f} s, slowest stop {outcome.longest_stop:.1f} s"
     yield f"{len(outcome.gave_up)} services gave up, {outcome.refused} could not start as an address did not answer"

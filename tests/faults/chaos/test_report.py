@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from faults.chaos.play import Outcome, Plan
+from faults.chaos.outcome import Outcome, Plan
 from faults.chaos.probes import Recovery
 from faults.chaos.report import as_document, show
 from faults.chaos.schedule import Fault
@@ -50,6 +50,13 @@ def test_what_a_run_does_not_show_is_not_called_ok() -> None:
     states = {name: one["state"] for name, one in as_document(outcome())["invariants"].items()}
 
     assert {name for name, state in states.items() if state != "ok"} == {"I11", "I12", "I13", "I20"}
+
+
+def test_what_could_not_be_looked_at_says_why() -> None:
+    young = outcome()
+    young.unjudged["I16"] = "all were young"
+
+    assert as_document(young)["invariants"]["I16"]["state"] == "not judged: all were young"
 
 
 def test_a_fault_that_never_recovered_has_no_number() -> None:

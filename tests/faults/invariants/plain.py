@@ -12,14 +12,14 @@ from aiokafka import TopicPartition
 
 from faults.invariants.effects import Account, Letter, Origin
 from faults.invariants.tails import Tail
-from stack.oracle import Expected, RunRow, anomaly_row, incident_row, run_row
+from stack.oracle import Expected, RunRow, anomaly_row, incident_row, run_row, slot_row
 from watchline.schemas import Topics
-from watchline.schemas.records import RunRecord, WatermarkRecord
+from watchline.schemas.records import ExpectedRunRecord, RunRecord, WatermarkRecord
 from watchline.streams.effects import Effects
 from watchline.streams.folders import DeclarationsFolder, RunsFolder, WatermarksFolder
 from watchline.streams.instants import to_micros
 from watchline.streams.intake import Homes, Intake, sort_out
-from watchline.streams.rows import partition_of
+from watchline.streams.rows import is_clock, partition_of
 from watchline.streams.runs.desk import Rhythm, Tables
 from watchline.streams.shell import Folder
 from watchline.streams.transport import StateTable
@@ -63,11 +63,12 @@ class PlainFold:
     def _make_folders(self, topics: Topics, rhythm: Rhythm) -> dict[str, tuple[Memory, Folder]]:
         declared, runs, marks = (self.tables[name] for name in ("declarations", "runs", "watermarks"))
         declarations = DeclarationsFolder(cast(StateTable, declared), epoch=rhythm.epoch, wake=lambda *_: None)
-        tables = Tables(row=runs.data.get, declared=declarations.declared, keys=self._keys)
+        watermarks = WatermarksFolder(cast(StateTable, marks), epoch=rhythm.epoch, wake=lambda *_: None)
+        tables = Tables(runs.data.get, declarations.declared, self._keys, watermarks.complete_until)
         return {
             topics.pipelines: (declared, declarations),
             topics.runs: (runs, RunsFolder(tables, rhythm)),
-            topics.watermarks: (marks, WatermarksFolder(cast(StateTable, marks), epoch=rhythm.epoch)),
+            topics.watermarks: (marks, watermarks),
         }
 
     def partition_of(self, key: bytes) -> int:
@@ -89,13 +90,16 @@ class PlainFold:
 
     def _keys(self, partition: int) -> list[bytes]:
         tables = (self.tables["runs"], self.tables["declarations"])
-        return list(dict.fromkeys(key for table in tables for home, key, _ in table.rows() if home == partition))
+        known = dict.fromkeys(key for table in tables for home, key, _ in table.rows() if home == partition)
+        return [key for key in known if not is_clock(key)]
 
     def _note(self, effects: Effects) -> None:
         for run in map(RunRecord.model_validate, effects.runs):
             self.runs[run.run_id] = self._condense(run_row(run))
         self.expected.anomalies |= {one.anomaly_id: anomaly_row(one) for one in effects.anomalies}
         self.expected.incidents |= {one.incident_id: incident_row(one) for one in effects.incidents}
+        slots = [record for record in effects.state if isinstance(record, ExpectedRunRecord)]
+        self.expected.slots |= {(slot.pipeline, slot.due_at): slot_row(slot) for slot in slots}
         for mark in effects.state:
             if isinstance(mark, WatermarkRecord):
                 self.watermarks[mark.pipeline, mark.dataset] = (mark.effective, mark.regressions)

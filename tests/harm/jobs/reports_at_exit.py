@@ -1,4 +1,4 @@
-"""The first event of all comes when Python is on its way out, where no thread can begin."""
+"""The first event of all comes when Python is on its way out, where since 3.12 no thread can begin."""
 
 import atexit
 

@@ -115,7 +115,7 @@ def test_incidents_live_one_at_a_time_and_count_their_transitions(story: list[St
             assert it.resolved_at is not None
         assert it.at >= it.opened_at
     assert all([it.transition_no for it in life] == list(range(1, len(life) + 1)) for life in lives.values())
-    held = log.row.incidents if log.rows else []
+    held = log.row.incidents if KEY in log.rows else []
     assert {UUID(bytes=incident.incident_id) for incident in held} == set(is_open.values())
 
 
@@ -128,7 +128,7 @@ def test_after_a_settled_pulse_nothing_is_open_that_is_not_watched(story: list[S
     log.desk.deadlines = None  # what it was told is forgotten with its worker
     log.pulse(last)
 
-    checks = [incident.kind for incident in log.row.incidents] if log.rows else []
+    checks = [incident.kind for incident in log.row.incidents] if KEY in log.rows else []
     assert all(log.declared.watches(check, log.desk.clock.last or 0) for check in checks)
 
 
@@ -153,6 +153,6 @@ def test_deadlines_kept_and_deadlines_rebuilt_name_the_same_time(story: list[Ste
 def known(log: Log, at: int) -> Iterator[tuple[bytes, int]]:
     tables = Tables(row=log.rows.get, declared=lambda _: log.declared, keys=lambda _: [KEY])
     fold = BatchFold(log.desk, tables, log.rhythm)
-    due = next_deadline(Scene("p", log.declared, 0, fold.effects), log.row if log.rows else RunsRow(0), at)
+    due = next_deadline(Scene("p", log.declared, 0, fold.effects), log.row if KEY in log.rows else RunsRow(0), at)
     if due is not None:
         yield KEY, due

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,17 +13,16 @@ from hypothesis import strategies as st
 
 from folds.log import KEY, NOON, Log, ended, started
 from folds.stories import declarations, near, run_events, thoroughly
-from watchline.schemas import RunStarted
 from watchline.streams.declarations import Declared
 from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.intake import Taken
 from watchline.streams.rows import unpack_run
-from watchline.streams.runs.desk import Desk
-from watchline.streams.runs.fold import RunsEvent
+from watchline.streams.runs.desk import Desk, Rhythm
 
 records = st.lists(st.one_of(run_events(12), run_events(12), near), min_size=1, max_size=40)
 accidents = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "none", "undone"))), max_size=30)
 restarts = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(("none", "undone", "restarted"))), max_size=30)
+rhythms = st.sampled_from((Rhythm(5, 0, 0), Rhythm(1800, 0, 0), Rhythm(1800, 900, 0)))
 onward = st.lists(st.one_of(run_events(12), run_events(12), st.none()), min_size=1, max_size=40)
 
 LIMITED = Declared(timeliness_limit=600 * SECOND, freshness_limit=3600 * SECOND, first_declared_at=to_micros(NOON))
@@ -37,15 +35,11 @@ def essence(log: Log) -> dict[str, Any]:
     return msgspec.structs.asdict(row) | {"offset": None, "ended": [unpack_run(packed) for packed in row.ended]}
 
 
-def promising_nothing(event: RunsEvent) -> RunsEvent:
-    """The event without the promise of heartbeats."""
-    return event.model_copy(update={"heartbeat_seconds": None}) if isinstance(event, RunStarted) else event
-
-
-def said(log: Log) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def said(log: Log) -> tuple[dict[Any, Any], ...]:
     return (
         {anomaly.anomaly_id: anomaly for anomaly in log.anomalies},
         {(incident.incident_id, incident.transition_no): incident for incident in log.incidents},
+        {due: slot.model_copy(update={"revision": 0}) for due, slot in log.slots.items()},
     )
 
 
@@ -67,11 +61,11 @@ def live_through(log: Log, taken: list[Taken], accidents: Iterable[tuple[int, st
 
 
 @thoroughly
-@given(records, declarations(), accidents)
+@given(records, declarations(), accidents, rhythms)
 def test_a_batch_that_is_folded_again_with_other_borders_ends_in_the_same_row(
-    story: list[Any], declared: Declared, accidents: list[tuple[int, str]]
+    story: list[Any], declared: Declared, accidents: list[tuple[int, str]], rhythm: Rhythm
 ) -> None:
-    calm, rough = Log(declared), Log(declared)
+    calm, rough = Log(declared, rhythm), Log(declared, rhythm)
     taken = [calm.record(step) for step in story]
     for record in taken:
         calm.take([record])
@@ -85,19 +79,12 @@ def test_a_batch_that_is_folded_again_with_other_borders_ends_in_the_same_row(
 
 
 @thoroughly
-@given(onward, declarations(), restarts)
+@given(onward, declarations(), restarts, rhythms)
 def test_a_worker_that_begins_anew_in_mid_batch_ends_in_the_same_row(
-    story: list[Any], declared: Declared, accidents: list[tuple[int, str]]
+    story: list[Any], declared: Declared, accidents: list[tuple[int, str]], rhythm: Rhythm
 ) -> None:
-    """Pulses go forward, no data turns stale and no heartbeat is promised: that is told by the clock.
-
-    A new worker lacks it until the next pulse.
-    """
-    declared = replace(declared, freshness_limit=None)
-    calm, rough = Log(declared), Log(declared)
-    steps = [
-        NOON + n * timedelta(minutes=10) if step is None else promising_nothing(step) for n, step in enumerate(story)
-    ]
+    calm, rough = Log(declared, rhythm), Log(declared, rhythm)
+    steps = [NOON + n * timedelta(minutes=10) if step is None else step for n, step in enumerate(story)]
     taken = [calm.record(step) for step in steps]
     for record in taken:
         calm.take([record])

@@ -15,6 +15,7 @@ from watchline.consumers.database import connect
 from watchline.consumers.sink.ancestry import store_ancestry
 from watchline.consumers.sink.classification import Decision, classify, sqlstate_of
 from watchline.consumers.sink.dead_letters import store_dead_letters
+from watchline.consumers.sink.expected_runs import store_expected_runs
 from watchline.consumers.sink.findings import store_anomalies, store_watermarks
 from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.incoming import Incoming, dead_letter
@@ -28,6 +29,7 @@ from watchline.schemas.failpoints import failpoint
 from watchline.schemas.records import (
     AnomalyRecord,
     DeadLetter,
+    ExpectedRunRecord,
     IncidentRecord,
     PipelineRecord,
     PulseRecord,
@@ -128,6 +130,7 @@ class Writer:
         await store_runs(connection, runs)
         await store_watermarks(connection, of_type(records, WatermarkRecord))
         await store_anomalies(connection, of_type(records, AnomalyRecord))
+        await store_expected_runs(connection, of_type(records, ExpectedRunRecord))
         await store_incidents(
             connection, of_type(records, IncidentRecord), now=read_at, alert_max_age=self._alert_max_age
         )

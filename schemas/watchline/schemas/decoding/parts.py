@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import ValidationError
-
 from watchline.schemas import flags
-from watchline.schemas.declaration import Part
+from watchline.schemas.cron import read_cron, read_dates, read_zone
+from watchline.schemas.declaration import Part, Schedule
 from watchline.schemas.decoding.maps import clean_tree
 from watchline.schemas.decoding.reading import Check, Reading
 
@@ -39,7 +38,21 @@ def read_part(model: type[Part], value: Any, name: str, reading: Reading) -> Par
     """One part, strictly: "60" is no number of seconds."""
     tree = clean_tree(value, name, reading)
     try:
-        return model.model_validate_json(json.dumps(tree), strict=True)
-    except ValidationError:
+        found = model.model_validate_json(json.dumps(tree), strict=True)
+        if isinstance(found, Schedule):
+            check_schedule(found)
+    except ValueError:  # pydantic's ValidationError is one
         reading.note(flags.PART_DROPPED)
         return None
+    return found
+
+
+def check_schedule(schedule: Schedule) -> None:
+    """Refuse with a ValueError what can't be reckoned with.
+
+    Here and not in the model: rows and records written before must go on being read.
+    """
+    read_cron(schedule.cron)
+    read_zone(schedule.timezone)
+    for dates in schedule.exclude:
+        read_dates(dates)

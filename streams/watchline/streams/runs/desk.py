@@ -12,7 +12,7 @@ from watchline.streams.effects import Effects
 from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.intake import Taken
 from watchline.streams.pulses import MISSING_PULSES, PartitionClock
-from watchline.streams.rows import RunsRow, decode_row, encode_row
+from watchline.streams.rows import Clock, RunsRow, clock_key, decode_row, encode_row
 from watchline.streams.runs.fold import RunsEvent, RunsFold, next_deadline
 from watchline.streams.runs.incidents import Scene
 
@@ -46,6 +46,26 @@ class Desk:
     partition: int
     clock: PartitionClock = field(default_factory=PartitionClock)
     deadlines: Deadlines | None = None
+    clock_read: bool = False
+
+    def known_clock(self, read: Callable[[bytes], bytes | None]) -> PartitionClock:
+        """The clock, as the table has it when this worker is new to the partition.
+
+        A new worker goes on where the one before stood: what was due since the last pulse is in no gap unless it is.
+        """
+        raw = None if self.clock_read else read(clock_key(self.partition))
+        if raw is not None and self.clock.last is None:
+            row = decode_row(RunsRow, raw)
+            if row.clock is not None:
+                self.clock = PartitionClock(row.clock.last, row.clock.settled_at, row.clock.resumed_at, row.offset)
+        self.clock_read = True
+        return self.clock
+
+    def clock_row(self) -> RunsRow:
+        """The clock as the table keeps it."""
+        clock = self.clock
+        kept = Clock(clock.last, clock.settled_at, clock.resumed_at)
+        return RunsRow(self.partition, clock.offset, clock=kept)
 
     def wake(self, key: bytes) -> None:
         """Look at `key` again at the next pulse: its declaration changed."""
@@ -54,7 +74,7 @@ class Desk:
 
     def reset(self, clock: PartitionClock) -> None:
         """Go back to before a batch that could not be finished; the deadlines are rebuilt at the next pulse."""
-        self.clock, self.deadlines = clock, None
+        self.clock, self.deadlines, self.clock_read = clock, None, False
 
 
 class BatchFold:
@@ -71,6 +91,7 @@ class BatchFold:
 
     def take(self, records: Iterable[Taken], *, now: int) -> dict[bytes, bytes]:
         """Fold `records`, read at `now` (microseconds); the rows to write."""
+        before = self._desk.known_clock(self._tables.row).offset
         for record in records:
             if record.pulse is not None:
                 self._pulse(record.pulse, record.offset)
@@ -81,11 +102,14 @@ class BatchFold:
                 self._moved.add(record.key)
         if self._desk.deadlines is not None:
             self._reschedule(self._desk.deadlines)
-        return {key: encode_row(fold.close()) for key, fold in self._folds.items() if fold.changed}
+        rows = {key: encode_row(fold.close()) for key, fold in self._folds.items() if fold.changed}
+        if self._desk.clock.offset != before:
+            rows[clock_key(self._desk.partition)] = encode_row(self._desk.clock_row())
+        return rows
 
     def _pulse(self, at: int, offset: int) -> None:
         desk, before = self._desk, self._desk.clock.last
-        settled = desk.clock.advance(at, interval=self._rhythm.pulse, settle=self._rhythm.settle)
+        settled = desk.clock.advance(at, offset=offset, interval=self._rhythm.pulse, settle=self._rhythm.settle)
         self._tell(offset)
         if before is not None and (desk.clock.last or 0) < before:
             desk.deadlines = None  # they were reckoned from a time that was wrong
@@ -96,7 +120,7 @@ class BatchFold:
             self._moved.update(self._folds)  # newer than their rows
         self._reschedule(desk.deadlines)
         for key in desk.deadlines.pop_due(at):
-            self._fold_of(key).watch(at, offset=offset)
+            self._fold_of(key).watch(at, offset=offset, resumed_at=desk.clock.resumed_at)
             self._moved.add(key)
 
     def _tell(self, offset: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
 from watchline.streams.runs.failures import hold_due_at, is_retried, notice_attempt, watch_held, watch_outcome
@@ -26,6 +28,7 @@ from watchline.streams.runs.timeliness import (
     watch_end,
     watch_open_runs,
 )
+from watchline.streams.slots.book import SlotBook, start_due_at
 
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
 KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
@@ -41,6 +44,7 @@ class RunsFold:
         self.scene = scene
         self.row = row
         self.baselines = Baselines(row)
+        self.book = SlotBook(scene, row, self._known)
         self.changed = False  # whether the row must be written
         self._touched: dict[bytes, tuple[Run, Brought]] = {}
         self._packed = {held[:16]: held for held in row.ended}  # oldest first
@@ -65,8 +69,11 @@ class RunsFold:
         else:
             self._go_on(run or self._begin(identity, clock), event, clock=clock)
 
-    def watch(self, at: int, *, offset: int) -> None:
-        """Decide what is due at the pulse `at`: overdue runs, stale data; nothing is open for what is not watched."""
+    def watch(self, at: int, *, offset: int, resumed_at: int = 0) -> None:
+        """Decide what is due at the pulse `at`: overdue runs, stale data, missed starts.
+
+        Nothing is open for what is not watched. `resumed_at` is the pulse that ended the last gap of pulses.
+        """
         if offset <= self.row.offset:
             return
         before, self.row.offset = self.row.offset, offset
@@ -81,7 +88,8 @@ class RunsFold:
         forgotten = self._forget(at)
         given_up = watch_held(self.scene, self.row, at)
         watch_freshness(self.scene, self.row, at)
-        if changed or forgotten or given_up or len(self.scene.effects.incidents) > said:
+        slots = self.book.watch(at, resumed_at=resumed_at)
+        if changed or forgotten or given_up or slots or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
             self.row.offset = before  # nothing happened, so nothing needs to be written
@@ -89,6 +97,7 @@ class RunsFold:
     def close(self) -> RunsRow:
         """Publish the runs that changed and return the row to write."""
         self.baselines.close()
+        self.book.close()
         for run, brought in self._touched.values():
             self._publish(run, brought, offset=self.row.offset)
         self.row.ended = [
@@ -104,6 +113,12 @@ class RunsFold:
         if identity in self._packed and identity not in self._ended:
             self._ended[identity] = unpack_run(self._packed[identity])
         return self._ended.get(identity)
+
+    def _known(self) -> Iterator[Run]:
+        """The runs that the row holds whole."""
+        yield from self.row.open
+        for identity, packed in self._packed.items():
+            yield self._ended[identity] if identity in self._ended else unpack_run(packed)
 
     def _begin(self, identity: bytes, clock: int) -> Run:
         run = Run(identity)
@@ -133,6 +148,8 @@ class RunsFold:
         ended, again = run.end is not None, isinstance(event, RunStarted) and event.attempt > (run.attempt or 1)
         if not self._merge(run, event):
             return
+        if isinstance(event, RunStarted):
+            self.book.place(run, clock=clock)
         if run.end is not None:
             watch_end(self.scene, self.row, run)  # only now it is known how long it took
             return
@@ -147,7 +164,8 @@ class RunsFold:
 
     def _end(self, run: Run, event: RunEnded, *, now: int, clock: int) -> None:
         scene, row, held = self.scene, self.row, run.end
-        self._merge(run, event)
+        if self._merge(run, event):
+            self.book.place(run, clock=clock)
         if run.end is None or run.end is held:
             return
         if held is None:
@@ -227,7 +245,8 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     dues = [
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
-    dues += [due for due in (freshness_due_at(scene, row, at), hold_due_at(row)) if due is not None]
+    others = (freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at))
+    dues += [due for due in others if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)
     if unwatched or any(is_pardoned(scene, row, run, at) for run in row.open):
         dues.append(at)  # it must be closed, even if the worker that was told so is gone

@@ -76,18 +76,19 @@ def report_trouble(
     severity: Severity,
     title: str,
     facts: Sequence[IncidentFact],
-    run_id: bytes,
+    run_id: bytes | None,
+    cause_at: int | None = None,
 ) -> OpenIncident:
     """Open the one incident of `kind` that the pipeline has, or bring it up to date with what happened `at`.
 
-    Its severity never falls while it is open, nor does its time go back.
+    Its severity never falls while it is open, nor does its time go back. `cause_at` is `at` unless told otherwise.
     """
-    incident = find_incident(row, kind)
+    incident, cause_at = find_incident(row, kind), at if cause_at is None else cause_at
     if incident is None:
         return open_incident(
-            scene, row, kind, at=at, cause_at=at, severity=severity, title=title, facts=facts, run_id=run_id
+            scene, row, kind, at=at, cause_at=cause_at, severity=severity, title=title, facts=facts, run_id=run_id
         )
-    incident.cause_at = max(incident.cause_at, at)
+    incident.cause_at = max(incident.cause_at, cause_at)
     renew_incident(scene, row, incident, at=at, severity=severity, title=title, facts=facts, run_id=run_id)
     return incident
 

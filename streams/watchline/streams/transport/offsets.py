@@ -115,14 +115,13 @@ class SafeOffsets(Consumer):
             log.error("commit.unanswered", seconds=COMMIT_SECONDS, then="finished events are read again")
 
     async def wait_empty(self) -> None:
-        """Wait for batches in hand to end; after a crash they never do, and what is finished is committed without them.
+        """Wait for batches in hand to end and commit; not after a crash.
 
-        The stock consumer waits all the same: a worker that had given a batch up would never stop.
+        The stock consumer waits then, too: for a batch that was given up, which never ends, and for a commit that the
+        crashed consumer thread may never answer. What is finished and not committed is read again.
         """
         if self.app.crash_reason is None:
             await super().wait_empty()
-        else:
-            await self.commit_and_end_transactions()
 
     async def wait_at_door(self) -> None:
         """Wait until no fetch is under way.

@@ -1,0 +1,1 @@
+"""Expected starts: when a scheduled pipeline should run, which run came for it, and that none did."""
