@@ -57,16 +57,18 @@ async def test_looks_of_two_notifiers_at_the_same_moment_open_one_incident(datab
         await each.close()
 
 
-async def test_a_notifier_that_starts_in_the_middle_takes_the_incident_over_and_ends_it(
+async def test_a_notifier_that_starts_in_the_middle_waits_for_the_settle_time_and_ends_the_incident_then(
     connection: asyncpg.Connection,
 ) -> None:
     await arrive(connection, ago=1200)
     await look(connection, Health(), AT_ONCE, Vitals())
     await arrive(connection)
 
-    health = await look(connection, Health(), AT_ONCE, Vitals())
+    health = await look(connection, Health(), WatchSettings(), Vitals())
+    waiting = await connection.fetchval("select status from incidents")
+    health = await look(connection, health, AT_ONCE, Vitals())
 
-    assert not health.ill
+    assert (waiting, health.ill) == ("open", False)
     assert await connection.fetchval("select status from incidents") == "resolved"
 
 
