@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import asyncpg
 
@@ -98,8 +99,18 @@ async def test_only_the_partitions_of_the_newest_log_are_expected_and_its_silenc
     seen = await observe(connection)
 
     assert [one.partition for one in seen.readings] == [0, 1, 2, 3]
-    assert all(seen.now - one.stored_at >= (seen.now - seen.now) for one in seen.readings)
     assert {round((seen.now - one.stored_at).total_seconds() / 60) for one in seen.readings} == {10}
+
+
+async def test_once_a_pulse_has_come_through_the_newest_log_the_old_one_counts_no_more(
+    connection: asyncpg.Connection,
+) -> None:
+    await arrive(connection, ago=600)
+    await arrive(connection, epoch=1)
+
+    seen = await observe(connection)
+
+    assert all(seen.now - one.stored_at < timedelta(minutes=1) for one in seen.readings)
 
 
 async def test_a_partition_whose_first_pulse_is_awaited_counts_from_when_the_sink_took_it(
