@@ -15,6 +15,8 @@ from ingesting.pulses import Outside, arrive, wait_for_pulses
 from slack.fake import Answer, FakeSlack
 from slack.incidents import enqueue, incident
 from watchline.consumers.notifier.watching import open_switch
+from watchline.consumers.watch.health import Health
+from watchline.consumers.watch.service import look
 from watchline.consumers.watch.settings import WatchSettings
 from watchline.consumers.watch.switch import DeadManSwitch
 from watchline.consumers.watch.vitals import Vitals, is_stuck
@@ -132,6 +134,20 @@ async def test_an_alert_is_stuck_when_it_should_have_been_told(
     await connection.execute(f"update alert_outbox set {change}")
 
     assert await is_stuck(connection, STUCK) == stuck
+
+
+async def test_a_stuck_alert_is_no_sign_of_life_however_fresh_the_pulses(connection: asyncpg.Connection) -> None:
+    await arrive(connection)
+    vitals = Vitals()
+    await look(connection, Health(), WatchSettings(), vitals)
+    before = vitals.ingested_at
+
+    await enqueue(connection, incident())
+    await connection.execute("update alert_outbox set next_attempt_at = now() - interval '6 minutes'")
+    await look(connection, Health(), WatchSettings(), vitals)
+
+    assert before is not None
+    assert vitals.ingested_at is None
 
 
 async def test_the_address_is_in_no_log(away: Outside, caplog: pytest.LogCaptureFixture) -> None:
