@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ssl
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 
 from watchline.schemas.errors import Misconfigured, Unavailable
+
+# A connection of one's own, or one lent by a pool; in words, for at run time neither is generic.
+Session: TypeAlias = "asyncpg.Connection[Any] | asyncpg.pool.PoolConnectionProxy[Any]"
 
 CONNECT_SECONDS = 10.0
 WRONG = (

@@ -162,7 +162,7 @@ class IncidentFact(BaseModel):
     note: str | None = None
 
 
-IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost", "missed_start"]
+IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost", "missed_start", "ingestion"]
 Transition = Literal["opened", "updated", "resolved", "acknowledged", "snoozed", "woken"]
 ResolveReason = Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"]
 

@@ -1,15 +1,21 @@
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from watchline.cli.doctor.check import (
     Outcome,
     judge_alerts,
     judge_clock,
+    judge_ingestion,
     judge_lag,
     judge_permission,
     judge_schema,
     judge_slack,
     judge_topics,
 )
+from watchline.consumers.watch.health import Cause
+
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +56,23 @@ def test_no_webhook_and_alerts_given_up_are_warnings() -> None:
     assert judge_slack(configured=True).outcome == "ok"
     assert judge_alerts(pending=5, failed=1).outcome == "warn"
     assert judge_alerts(pending=5, failed=0).outcome == "ok"
+
+
+def test_alerts_that_are_held_are_counted() -> None:
+    assert "7 held while ingestion is ill" in judge_alerts(pending=5, failed=0, held=7).detail
+
+
+def test_ingestion_says_which_partition_is_how_far_behind() -> None:
+    late = Cause("delayed", NOON, 3, behind=timedelta(minutes=4))
+
+    check = judge_ingestion([late], fresh=False, partitions=8)
+
+    assert (check.outcome, check.detail) == ("warn", "partition 3 is 4 min behind")
+
+
+def test_a_silent_partition_fails_and_no_pulse_at_all_is_a_warning() -> None:
+    silent = Cause("silent", NOON, 3)
+
+    assert judge_ingestion([silent], fresh=False, partitions=8).outcome == "fail"
+    assert judge_ingestion([], fresh=False, partitions=0).outcome == "warn"
+    assert judge_ingestion([], fresh=True, partitions=8).outcome == "ok"

@@ -1,6 +1,10 @@
+import asyncio
+
+import asyncpg
 import pytest
 
 from brokers.kinds import Broker
+from ingesting.pulses import arrive
 from watchline.cli.main import run
 from watchline.schemas.topics import Topics
 
@@ -29,7 +33,22 @@ def test_a_sound_installation_passes(capsys: pytest.CaptureFixture[str]) -> None
     assert {"settings", "Kafka", "topics", "Postgres", "clock", "schema", "permission", "alerts"} <= {
         name for name, outcome in found.items() if outcome == "ok"
     }
-    assert found["lag of streams"] == found["lag of sink"] == found["Slack"] == "warn"
+    assert found["lag of streams"] == found["lag of sink"] == found["Slack"] == found["ingestion"] == "warn"
+
+
+@pytest.mark.usefixtures("surroundings")
+async def test_a_partition_that_lags_is_named(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    connection = await asyncpg.connect(database)
+    await arrive(connection)
+    await arrive(connection, [3], delay=2400)
+    await connection.close()
+
+    code = await asyncio.to_thread(run, ["doctor"])
+
+    shown = capsys.readouterr().out
+    assert code == 0
+    assert outcomes(shown)["ingestion"] == "warn"
+    assert "partition 3 is 40 min behind" in shown
 
 
 @pytest.mark.usefixtures("surroundings")

@@ -23,7 +23,8 @@ union all select 'watermark', event_id from watermark_history
 ANOMALIES = """
 select anomaly_id, run_id, metric, value::float8, score::float8, baseline_runs from anomalies
 """
-INCIDENTS = "select incident_id, pipeline, kind, status, opened_at, resolved_at from incidents"
+# The one about ingestion is not from the log.
+INCIDENTS = "select incident_id, pipeline, kind, status, opened_at, resolved_at from incidents where revision > 0"
 WATERMARKS = "select pipeline, dataset, effective, regressions from watermarks"
 LETTERS = """
 select source_topic, source_partition, source_offset, reason, key, value, headers from dead_letters

@@ -29,7 +29,7 @@ TRANSITIONS = """
 select i.pipeline, count(*) filter (where e.resolve_reason is distinct from 'superseded') as transitions,
     count(*) filter (where e.resolve_reason = 'superseded') as superseded
 from incident_events e join incidents i using (incident_id)
-where $1::text[] is null or i.pipeline = any($1) group by 1
+where i.revision > 0 and ($1::text[] is null or i.pipeline = any($1)) group by 1
 """
 LETTERS = "select count(*) from dead_letters where source_topic = any($1)"
 TORN = """

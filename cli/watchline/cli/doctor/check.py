@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from watchline.consumers.watch.health import Cause
+from watchline.consumers.watch.incident import severity_of, title_of
 from watchline.schemas.errors import WatchlineError
 
 Outcome = Literal["ok", "warn", "fail"]
@@ -82,9 +84,22 @@ def judge_slack(configured: bool) -> Check:
     return Check("Slack", "warn", "no bot and no webhook: the notifier prints alerts to its stdout", hint)
 
 
-def judge_alerts(pending: int, failed: int) -> Check:
+def judge_ingestion(causes: Sequence[Cause], fresh: bool, partitions: int) -> Check:
+    """What is wrong with ingestion as the notifier judges it, or that pulses of all partitions come through."""
+    if causes:
+        hint = (
+            "select * from reporting.ingestion order by pulse_at; are `watchline streams` and `watchline sink` running?"
+        )
+        return Check("ingestion", severity_of(causes, partitions), title_of(causes, partitions), hint)
+    if not fresh:
+        hint = "`watchline streams` tells one every half minute, `watchline sink` stores it"
+        return Check("ingestion", "warn", "no pulse has come through yet", hint)
+    return Check("ingestion", "ok", f"pulses of all {partitions} partitions come through")
+
+
+def judge_alerts(pending: int, failed: int, held: int = 0) -> Check:
     """Alerts in the outbox by state."""
-    detail = f"{pending:,} waiting, {failed:,} given up"
+    detail = f"{pending:,} waiting, {failed:,} given up" + (f", {held:,} held while ingestion is ill" if held else "")
     if failed:
         hint = "select last_error, count(*) from alert_outbox where state = 'failed' group by 1"
         return Check("alerts", "warn", detail, hint)

@@ -21,6 +21,7 @@ from watchline.cli.reach import postgres
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.sink.settings import SinkSettings
+from watchline.consumers.watch.settings import WatchSettings
 from watchline.schemas.errors import WatchlineError
 from watchline.streams.settings import StreamsSettings
 
@@ -29,7 +30,8 @@ STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 @click.command()
 def doctor() -> None:
-    """Check settings, Kafka, topics, lag, Postgres, schema, permission, clock and alerts.
+    """Check settings, Kafka, topics, lag, Postgres, schema, permission, clock, alerts and
+    ingestion.
 
     Prints one line a check: ok, warn or fail. Exit code 1 when one fails. Nothing is
     changed and no message is sent.
@@ -63,11 +65,16 @@ async def examine() -> list[Check]:
     settings = StreamsSettings()
     checks = [Check("settings", "ok", f"topics {settings.topics.prefix}.*, log epoch {settings.log_epoch}")]
     kafka = [check async for check in check_kafka(read_kafka(), settings.topics, settings.partitions)]
-    database = [check async for check in check_postgres(read_dsn())]
+    database = [check async for check in check_postgres(read_dsn(), WatchSettings.from_environment().patience)]
     checks += kafka + database
     if all(check.outcome != "fail" for check in kafka + database):
         checks.append(await _sink_check(settings))
     return [*checks, judge_slack(NotifierSettings.from_environment().reaches_slack)]
+
+
+def read_notifier() -> tuple[NotifierSettings, WatchSettings]:
+    """Both classes of settings of the notifier."""
+    return NotifierSettings.from_environment(), WatchSettings.from_environment()
 
 
 def _settings_checks() -> list[Check]:
@@ -75,7 +82,7 @@ def _settings_checks() -> list[Check]:
     services: dict[str, Callable[[], object]] = {
         "streams": StreamsSettings,
         "sink": SinkSettings.from_environment,
-        "notify": NotifierSettings.from_environment,
+        "notify": read_notifier,
     }
     wrong = []
     for name, read in services.items():

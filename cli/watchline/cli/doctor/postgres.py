@@ -14,12 +14,15 @@ from watchline.cli.doctor.check import (
     failure,
     judge_alerts,
     judge_clock,
+    judge_ingestion,
     judge_permission,
     judge_schema,
 )
 from watchline.cli.reach import describe_dsn, postgres
 from watchline.consumers.migrations import scripts
 from watchline.consumers.roles import NOTIFIER, TABLES, WRITER
+from watchline.consumers.watch.health import Patience, all_fresh, causes_of
+from watchline.consumers.watch.observation import observe
 from watchline.schemas.errors import WatchlineError
 
 HAS_SCHEMA = "select to_regclass('public.alembic_version') is not null"
@@ -31,13 +34,14 @@ REFUSED = """
     order by 1
 """
 ALERTS = """
-    select count(*) filter (where state = 'pending') as pending, count(*) filter (where state = 'failed') as failed
+    select count(*) filter (where state = 'pending') as pending, count(*) filter (where state = 'failed') as failed,
+        count(*) filter (where state = 'held') as held
     from public.alert_outbox
 """
 
 
-async def check_postgres(dsn: str) -> AsyncIterator[Check]:
-    """Server, clock, schema, permission and alerts; the later ones only if the earlier ones allow."""
+async def check_postgres(dsn: str, patience: Patience) -> AsyncIterator[Check]:
+    """Server, clock, schema, permission, alerts and ingestion; the later ones only if the earlier ones allow."""
     try:
         async with postgres(dsn) as connection:
             version = await connection.fetchval("show server_version")
@@ -51,7 +55,10 @@ async def check_postgres(dsn: str) -> AsyncIterator[Check]:
                 yield judge_permission(user, refused)
                 row = await connection.fetchrow(ALERTS)
                 assert row is not None
-                yield judge_alerts(row["pending"], row["failed"])
+                yield judge_alerts(row["pending"], row["failed"], row["held"])
+                seen = await observe(connection)
+                causes = causes_of(seen.readings, seen.hours, seen.now, patience)
+                yield judge_ingestion(causes, all_fresh(seen.readings, seen.now, patience), len(seen.readings))
     except WatchlineError as error:
         yield failure("Postgres", error)
     except asyncpg.PostgresError as error:

@@ -10,11 +10,18 @@ from urllib.parse import SplitResult, urlsplit
 from watchline.schemas.errors import Misconfigured
 
 HINT = "copy the address from Slack, Incoming Webhooks; other hosts go into WATCHLINE_SLACK_ALLOWED_HOSTS"
-
 Resolve = Callable[[str], Iterable[str]]
 # NAT64, and the "compatible" addresses that nobody should use any more.
 ENDING_IN_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Refused(Misconfigured):
+    """An address that nothing may be sent to; `why` holds no piece of its path."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the Slack webhook address is refused: {why}", hint=HINT)
+        self.why = why
 
 
 def addresses_of(host: str) -> list[str]:
@@ -33,11 +40,11 @@ def check_webhook(
     if allow_insecure:
         return
     if parts.scheme != "https":
-        raise _refused(f"it must be https, not {parts.scheme}")
+        raise Refused(f"it must be https, not {parts.scheme}")
     if parts.username is not None or parts.password is not None or parts.port not in (None, 443):
-        raise _refused("it must have neither a user nor a port")
+        raise Refused("it must have neither a user nor a port")
     if parts.hostname not in {host.lower() for host in allowed_hosts}:
-        raise _refused(f"the host {parts.hostname} is not allowed")
+        raise Refused(f"the host {parts.hostname} is not allowed")
     public_addresses(parts.hostname, resolve=resolve)
 
 
@@ -49,7 +56,7 @@ def public_addresses(host: str, *, resolve: Resolve = addresses_of) -> list[str]
     found = list(resolve(host))
     for address in found:
         if not is_public(address):
-            raise _refused(f"the host {host} has the private address {address}")
+            raise Refused(f"the host {host} has the private address {address}")
     return found
 
 
@@ -72,13 +79,9 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port  # raises when it is no number
     except ValueError:
-        raise _refused("it is no URL") from None
+        raise Refused("it is no URL") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise _refused("it must begin with https:// and name a host")
+        raise Refused("it must begin with https:// and name a host")
     if any(not 0x20 < ord(character) < 0x7F for character in url):
-        raise _refused("it contains a space or a character outside ASCII")
+        raise Refused("it contains a space or a character outside ASCII")
     return parts
-
-
-def _refused(why: str) -> Misconfigured:
-    return Misconfigured(f"the Slack webhook address is refused: {why}", hint=HINT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -23,6 +24,10 @@ from watchline.consumers.notifier.outbox import Outbox, translated
 from watchline.consumers.notifier.route import Attempt, Delivery, Route
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.notifier.triage import Triage
+from watchline.consumers.notifier.watching import watching
+from watchline.consumers.pause import pause
+from watchline.consumers.watch.settings import WatchSettings
+from watchline.consumers.watch.vitals import Vitals
 from watchline.schemas.errors import Unavailable
 from watchline.schemas.failpoints import failpoint
 from watchline.schemas.printing import printable
@@ -37,12 +42,13 @@ MAX_UNANSWERED = 1  # deaths over one message, where nobody can be asked whether
 log = structlog.get_logger(__name__)
 
 
-async def run(settings: NotifierSettings, stop: asyncio.Event) -> None:
+async def run(settings: NotifierSettings, stop: asyncio.Event, watch: WatchSettings | None = None) -> None:
     """Tell people of every alert in the outbox until `stop` is set, then finish the messages in flight.
 
     Each alert is accepted by a channel at least once. It is told twice only when we die, or lose Postgres, between
-    the acceptance and the mark, and the channel can't be asked. Raises `Misconfigured` for a refused address or
-    schema, and `Unavailable` when Postgres can't be reached at the start.
+    the acceptance and the mark, and the channel can't be asked. Beside it ingestion is watched as `watch` says, or the
+    environment. Raises `Misconfigured` for a refused address or schema, and `Unavailable` when Postgres can't be
+    reached at the start.
     """
     channels = await asyncio.to_thread(open_channels, settings)  # looks the hosts up
     try:
@@ -51,7 +57,10 @@ async def run(settings: NotifierSettings, stop: asyncio.Event) -> None:
             for channel in channels.bots:
                 channel.channel_id = channel.channel_id or known.get(channel.name)
             log.info("notifier.started", channels=[each.name for each in channels.all], holder=outbox.holder)
-            await together(notify(outbox, name, route, settings, stop) for name, route in channels.routes.items())
+            async with watching(watch or WatchSettings.from_environment(), outbox.pool, stop) as vitals:
+                await together(
+                    notify(outbox, name, route, settings, stop, vitals) for name, route in channels.routes.items()
+                )
     finally:
         for each in channels.all:
             await each.close()
@@ -72,7 +81,7 @@ async def together(lanes: Iterable[Coroutine[None, None, None]]) -> None:
 
 
 async def notify(
-    outbox: Outbox, destination: str, route: Route, settings: NotifierSettings, stop: asyncio.Event
+    outbox: Outbox, destination: str, route: Route, settings: NotifierSettings, stop: asyncio.Event, vitals: Vitals
 ) -> None:
     """Deliver what is due at one destination, again and again; while no channel is ready nothing is claimed."""
     failures = 0
@@ -83,6 +92,7 @@ async def notify(
         try:
             busy = await deliver_due(outbox, destination, route, settings, stop)
             failures = 0
+            vitals.passed_at = time.monotonic()
         except Unavailable as error:
             failures += 1
             log.warning("database.unavailable", detail=str(error), failures=failures)
@@ -141,17 +151,6 @@ async def is_ready(route: Route, stop: asyncio.Event) -> bool:
     return not stop.is_set()
 
 
-async def pause(stop: asyncio.Event, seconds: float) -> None:
-    """Wait, but not a moment longer than until `stop`."""
-    if seconds <= 0:
-        return
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        pass  # nobody asked us to stop
-
-
 def report(message: Message, delivery: Delivery, states: list[str]) -> None:
     """Log what became of a message."""
     first = message.alerts[0].incident
@@ -178,7 +177,7 @@ async def open_outbox(settings: NotifierSettings, channels: Channels) -> AsyncIt
         pool = await asyncpg.create_pool(
             dsn,
             min_size=1,
-            max_size=min(len(channels.routes) + 1, MAX_CONNECTIONS),
+            max_size=min(len(channels.routes) + 2, MAX_CONNECTIONS),
             command_timeout=COMMAND_SECONDS,
             server_settings={"application_name": APPLICATION, "search_path": "public"},
         )
