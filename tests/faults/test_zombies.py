@@ -65,10 +65,7 @@ async def test_a_worker_that_slept_within_a_batch_undoes_nothing_of_what_others_
     await streamed.send(undeclared_history())
     with services(tmp_path, broker.bootstrap_servers, database, topics, {**QUICK, **planted(mutant)}) as running:
         running.launch("sink")
-        sleeper = await asleep_in_a_batch(streamed, running)
-        other = running.start("streams")
-        await streamed.worked()
-        os.kill(sleeper.pid, signal.SIGCONT)
+        sleeper, other = await awake_too_late(streamed, running)
         await wrote_late(streamed)
         if heir == "another":
             sleeper.kill()
@@ -92,10 +89,7 @@ async def test_a_row_outlives_the_late_one_behind_it_and_a_compaction(
     await streamed.send(undeclared_history())
     with services(tmp_path, broker.bootstrap_servers, database, topics, {**QUICK, **planted(mutant)}) as running:
         running.launch("sink")
-        sleeper = await asleep_in_a_batch(streamed, running)
-        other = running.start("streams")
-        await streamed.worked()
-        os.kill(sleeper.pid, signal.SIGCONT)
+        sleeper, other = await awake_too_late(streamed, running)
         late = (await standing(streamed, lambda now: bool(now.late))).late
         sleeper.kill()
         if not mutant:
@@ -108,6 +102,15 @@ async def test_a_row_outlives_the_late_one_behind_it_and_a_compaction(
 
     with pytest.raises(AssertionError, match="I4: ") if mutant else nullcontext():
         await streamed.check()
+
+
+async def awake_too_late(streamed: Streamed, running: Services) -> tuple[Child, Child]:
+    """A worker that wakes up in the middle of a batch, and the one that has finished all of its work meanwhile."""
+    sleeper = await asleep_in_a_batch(streamed, running)
+    other = running.start("streams")
+    await streamed.worked()
+    os.kill(sleeper.pid, signal.SIGCONT)
+    return sleeper, other
 
 
 async def asleep_in_a_batch(streamed: Streamed, running: Services) -> Child:

@@ -5,7 +5,7 @@ Age counts from the last insert, update or delete; lag is how far the watermark 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -123,7 +123,7 @@ def bounds_of(scene: Scene, row: RunsRow) -> Iterator[Bound]:
             yield Bound(measure, severity, limit, counted_from)
 
 
-def worst_of(bounds: Iterator[Bound] | list[Bound], at: int) -> Bound | None:
+def worst_of(bounds: Iterable[Bound], at: int) -> Bound | None:
     """The worst bound that is passed at `at`; failing ones come first."""
     return next((bound for bound in bounds if bound.passed_at <= at), None)
 
