@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from watchline.schemas.connection import KafkaConnection
     from watchline.schemas.declaration import (
         AnomalyRule,
+        CompleteBy,
         Dataset,
+        DoneBy,
         Freshness,
         Mute,
         Schedule,
@@ -68,7 +70,9 @@ HOMES = {
     "connection": ("KafkaConnection",),
     "declaration": (
         "AnomalyRule",
+        "CompleteBy",
         "Dataset",
+        "DoneBy",
         "Freshness",
         "Mute",
         "Schedule",
@@ -121,8 +125,10 @@ __all__ = [
     "AnomalyRule",
     "BadEvent",
     "BaseEvent",
+    "CompleteBy",
     "Dataset",
     "DeadLetter",
+    "DoneBy",
     "EndStatus",
     "Event",
     "ExpectedRunRecord",

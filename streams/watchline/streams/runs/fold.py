@@ -19,6 +19,7 @@ from watchline.streams.runs.liveness import (
     watch_silence,
 )
 from watchline.streams.runs.merge import attempt_of, is_superseded, merge_event, supersedes
+from watchline.streams.runs.punctuality import deadline_due_at, notice_success, watch_deadline
 from watchline.streams.runs.records import Brought, record_of
 from watchline.streams.runs.timeliness import (
     is_pardoned,
@@ -70,7 +71,7 @@ class RunsFold:
             self._go_on(run or self._begin(identity, clock), event, clock=clock)
 
     def watch(self, at: int, *, offset: int, resumed_at: int = 0) -> None:
-        """Decide what is due at the pulse `at`: overdue runs, stale data, missed starts.
+        """Decide what is due at the pulse `at`: overdue runs, stale data, missed starts and deadlines.
 
         Nothing is open for what is not watched. `resumed_at` is the pulse that ended the last gap of pulses.
         """
@@ -87,9 +88,12 @@ class RunsFold:
             self._touch(run)
         forgotten = self._forget(at)
         given_up = watch_held(self.scene, self.row, at)
-        watch_freshness(self.scene, self.row, at)
+        fresh = watch_freshness(self.scene, self.row, at, resumed_at=resumed_at)
         slots = self.book.watch(at, resumed_at=resumed_at)
-        if changed or forgotten or given_up or slots or len(self.scene.effects.incidents) > said:
+        due = watch_deadline(
+            self.scene, self.row, at, resumed_at=resumed_at, known=self._known(), baselines=self.baselines
+        )
+        if changed or forgotten or given_up or fresh or slots or due or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
             self.row.offset = before  # nothing happened, so nothing needs to be written
@@ -176,6 +180,7 @@ class RunsFold:
             watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error, now=now, clock=clock)
+        notice_success(scene, row, run, now=now, baselines=self.baselines)
         if record_change(row, run, now):
             notice_change(scene, row, clock)
 
@@ -245,7 +250,10 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     dues = [
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
-    others = (freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at))
+    others = (
+        freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at),
+        deadline_due_at(scene, row, at),
+    )  # fmt: skip
     dues += [due for due in others if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)
     if unwatched or any(is_pardoned(scene, row, run, at) for run in row.open):

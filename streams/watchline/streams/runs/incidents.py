@@ -116,6 +116,11 @@ def pack_facts(facts: Sequence[IncidentFact]) -> bytes:
     return orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
 
 
+def facts_of(incident: OpenIncident) -> tuple[IncidentFact, ...]:
+    """The facts that an open incident told last."""
+    return tuple(IncidentFact.model_validate(fact) for fact in orjson.loads(incident.facts))
+
+
 def resolve_incident(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, reason: ResolveReason) -> None:
     """Close an incident and say why; one cannot end before it began."""
     incident.transition_no += 1
@@ -156,6 +161,6 @@ def _publish(
             owner=scene.declared.owner,
             pipeline_type=scene.declared.type,
             title=incident.title,
-            facts=tuple(IncidentFact.model_validate(fact) for fact in orjson.loads(incident.facts)),
+            facts=facts_of(incident),
         )
     )
