@@ -64,7 +64,10 @@ def test_each_limit_of_the_type_holds_unless_the_pipeline_gives_that_one() -> No
         "freshness": {"max_age_seconds": 60, "warn_age_seconds": 30, "complete_by": {"cron": "0 1 * * *"}},
         "timeliness": {"max_duration_seconds": 10, "done_by": {"cron": "0 1 * * *"}},
     }
-    own = {"freshness": {"max_age_seconds": 90, "complete_by": complete}, "timeliness": {"done_by": done}}
+    own: dict[str, Any] = {
+        "freshness": {"max_age_seconds": 90, "complete_by": complete},
+        "timeliness": {"done_by": done},
+    }
 
     row, _ = fold(declaration(type="extraction", type_defaults=defaults, **own))
 

@@ -193,14 +193,23 @@ def test_between_two_times_no_row_is_written() -> None:
     assert log.rows[KEY] == row
 
 
-def test_what_a_clock_ahead_found_missing_is_taken_back_when_it_is_put_right() -> None:
-    log = morning(MIDNIGHT)
-    pulses(log, NINE + DAY, NINE + DAY + 3 * MINUTE)
-    pulses(log, NINE + 2 * DAY - 2 * MINUTE, NINE + 2 * DAY)
-    pulses(log, NINE + 2 * DAY + MINUTE, NINE + 2 * DAY + 3 * MINUTE)
+@pytest.mark.parametrize("reached", [MIDNIGHT, MIDNIGHT - 3 * DAY])
+def test_what_a_clock_ahead_found_missing_is_taken_back_when_it_is_put_right(reached: datetime) -> None:
+    log = morning(reached)
+    pulses(log, NINE + 2 * DAY - 5 * MINUTE, NINE + 2 * DAY)
     wrong = log.transitions("freshness")
 
-    pulses(log, NINE + MINUTE, NINE + HOUR)
+    pulses(log, NINE - 30 * MINUTE, NINE - MINUTE)
 
     assert wrong == ["opened"]
     assert log.transitions("freshness") == ["opened", "resolved"]
+
+
+def test_what_a_clock_a_little_ahead_found_missing_stays_when_it_was_right_by_then() -> None:
+    log = morning(MIDNIGHT - DAY)
+    pulses(log, NINE + 2 * MINUTE, NINE + 12 * MINUTE)
+    log.desk.wake(KEY)
+
+    pulses(log, NINE + MINUTE, NINE + 10 * MINUTE)
+
+    assert log.transitions("freshness") == ["opened"]

@@ -107,7 +107,7 @@ def test_the_news_of_a_run_that_was_in_time_may_come_late() -> None:
     pulses(log, DUE - 2 * HOUR, DUE + HOUR)
 
     log.append(ended("a", DUE - MINUTE), now=DUE + HOUR)
-    log.append(ended("b", DUE + 2 * HOUR), now=DUE + 2 * HOUR)
+    log.append(ended("b", DUE + 2 * HOUR, started_at=DUE - MINUTE), now=DUE + 2 * HOUR)  # is none too many
     pulses(log, DUE + HOUR, DUE + DAY, every=3 * MINUTE)
 
     assert log.transitions("timeliness") == ["opened", "resolved"]
