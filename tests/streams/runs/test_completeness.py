@@ -203,13 +203,3 @@ def test_what_a_clock_ahead_found_missing_is_taken_back_when_it_is_put_right(rea
 
     assert wrong == ["opened"]
     assert log.transitions("freshness") == ["opened", "resolved"]
-
-
-def test_what_a_clock_a_little_ahead_found_missing_stays_when_it_was_right_by_then() -> None:
-    log = morning(MIDNIGHT - DAY)
-    pulses(log, NINE + 2 * MINUTE, NINE + 12 * MINUTE)
-    log.desk.wake(KEY)
-
-    pulses(log, NINE + MINUTE, NINE + 10 * MINUTE)
-
-    assert log.transitions("freshness") == ["opened"]

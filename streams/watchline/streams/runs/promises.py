@@ -43,7 +43,6 @@ def begin_promise(timetable: Timetable, at: int) -> Promise:
 def turn_back(promise: Promise, timetable: Timetable, at: int) -> Promise:
     """The promise as of `at`, when a clock that ran ahead was put right: what it decided too early is open again."""
     begun = begin_promise(timetable, at)
-    begun.missed = promise.missed and promise.previous == begun.previous
     begun.done, begun.expected = promise.done, promise.expected
     return begun
 
