@@ -247,7 +247,7 @@ def test_no_run_at_all_warns_when_one_that_starts_then_would_be_too_late() -> No
     (warned,) = log.incidents
     assert warned.severity == "warn"
     assert DUE - 61 * MINUTE <= warned.at <= DUE - 58 * MINUTE
-    assert warned.facts[1].note == "none is running"
+    assert warned.facts[1].note == "none is running in time"
 
 
 def test_a_warning_that_proves_wrong_ends_as_recovered() -> None:
@@ -271,10 +271,16 @@ def test_fewer_than_thirty_runs_warn_of_nothing() -> None:
     assert log.incidents == []
 
 
-@pytest.mark.parametrize("lost", [{"backfill": True}, {"heartbeat_seconds": 1.0}])
-def test_neither_a_backfill_nor_a_run_that_is_lost_is_waited_for(lost: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("before", "fields"),
+    [(100 * MINUTE, {"backfill": True}), (100 * MINUTE, {"heartbeat_seconds": 1.0}), (DAY, {})],
+    ids=["a backfill", "lost", "overdue"],
+)
+def test_neither_a_backfill_nor_a_run_that_is_lost_or_overdue_is_waited_for(
+    before: timedelta, fields: dict[str, object]
+) -> None:
     log = learned(replace(BERLIN, mutes=(Mute(check="lost"),)))
-    tell(log, started("a", DUE - 100 * MINUTE, **lost))
+    tell(log, started("a", DUE - before, **fields))
 
     pulses(log, DUE - 2 * HOUR, DUE - 30 * MINUTE)
 
@@ -297,7 +303,7 @@ def test_a_run_that_fails_after_the_warning_is_told_and_the_deadline_then_tells_
 
 def test_a_worker_that_takes_over_judges_as_the_one_before() -> None:
     log = learned()
-    tell(log, started("a", DUE - 100 * MINUTE))
+    tell(log, started("a", DUE - 70 * MINUTE))
     pulses(log, DUE - 2 * HOUR, DUE - MINUTE)
 
     log.desk = Desk(0)

@@ -6,7 +6,7 @@ from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import to_datetime
 from watchline.streams.rows import RunsRow
 from watchline.streams.runs.incidents import Scene
-from watchline.streams.runs.promises import advance, begin_promise, is_ahead, is_current, promise_due_at, turn_back
+from watchline.streams.runs.promises import advance, begin_promise, is_ahead, is_current, promise_due_at
 from watchline.streams.slots.timetable import Timetable
 
 
@@ -24,14 +24,11 @@ def watch_completeness(scene: Scene, row: RunsRow, at: int, *, resumed_at: int) 
     if timetable is None:
         row.complete_by = None
         return promise is not None
-    if promise is None or not is_current(promise, timetable):
+    if promise is None or not is_current(promise, timetable) or is_ahead(promise, at):
         row.complete_by = begin_promise(timetable, at)
         return True
-    turned = is_ahead(promise, at)
-    if turned:
-        promise = row.complete_by = turn_back(promise, timetable, at)
     if not advance(promise, timetable, at):
-        return turned
+        return False
     due = promise.previous
     promise.missed = due is not None and due > resumed_at and reached_of(scene) < _needed(scene, timetable, due)
     return True

@@ -34,17 +34,10 @@ def is_ahead(promise: Promise, at: int) -> bool:
 
 
 def begin_promise(timetable: Timetable, at: int) -> Promise:
-    """A promise that counts from the first time after `at`."""
+    """A promise that counts from the first time after `at`: what a clock ahead has judged is open again."""
     previous = timetable.before(at)
     since = None if previous is None else timetable.before(previous - 1)
     return Promise(timetable.digest, at, next(timetable.after(at), None), previous, since)
-
-
-def turn_back(promise: Promise, timetable: Timetable, at: int) -> Promise:
-    """The promise as of `at`, when a clock that ran ahead was put right: what it decided too early is open again."""
-    begun = begin_promise(timetable, at)
-    begun.done, begun.expected = promise.done, promise.expected
-    return begun
 
 
 def advance(promise: Promise, timetable: Timetable, at: int) -> bool:

@@ -31,7 +31,6 @@ from watchline.streams.runs.promises import (
     is_ahead,
     is_current,
     promise_due_at,
-    turn_back,
 )
 from watchline.streams.runs.timeliness import KNOWN_RUNS, MOST_SECONDS, P99
 from watchline.streams.slots.matching import meant_at
@@ -58,20 +57,13 @@ def watch_deadline(
     timetable, promise = _timetable_of(scene), row.done_by
     if timetable is None:
         return _dismiss(scene, row, at)
-    changed = promise is None or not is_current(promise, timetable)
-    if promise is None or changed:
-        _dismiss(scene, row, at)
-        promise = row.done_by = begin_promise(timetable, at)
-    elif is_ahead(promise, at):
-        changed = True
-        promise = row.done_by = turn_back(promise, timetable, at)
-        if (wrong := _incident_of(row)) is not None and wrong.cause_at > at:
-            resolve_incident(scene, row, wrong, at=at, reason="recovered")
-    for run in known if changed else ():
-        _count(promise, run, now=at)
-    if advance(promise, timetable, at):
-        changed = True
+    changed = True
+    if promise is None or not is_current(promise, timetable) or is_ahead(promise, at):
+        promise = _begin(scene, row, timetable, at, known)
+    elif advance(promise, timetable, at):
         _judge(scene, row, promise, timetable, at, resumed_at=resumed_at)
+    else:
+        changed = False
     if changed:
         _learn(scene, promise, baselines)
     if (due := warning_due_at(scene, row, at)) is not None and due <= at:
@@ -112,12 +104,24 @@ def warning_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
         return None
     if _incident_of(row) is not None or find_incident(row, "failure") is not None:
         return None
-    begun = min((start for run in row.open if (start := _running_since(run)) is not None), default=None)
+    begun = _first_begun(row)
     if begun is not None and begun + promise.expected <= promise.next:
         return None
     due = max(promise.next - promise.expected if begun is None else begun, (promise.previous or 0) + 1)
     declared = scene.declared
     return due if declared.watches("timeliness", max(due, at)) else declared.unmuted_at("timeliness", max(due, at))
+
+
+def _begin(scene: Scene, row: RunsRow, timetable: Timetable, at: int, known: Iterable[Run]) -> Promise:
+    """Wait for the first deadline after `at`; what a clock ahead has judged is taken back, what is past stays."""
+    incident = _incident_of(row)
+    changed = row.done_by is None or not is_current(row.done_by, timetable)
+    if incident is not None and (changed or incident.cause_at > at):
+        resolve_incident(scene, row, incident, at=at, reason="recovered")
+    promise = row.done_by = begin_promise(timetable, at)
+    for run in known:
+        _count(promise, run, now=at)
+    return promise
 
 
 def _judge(scene: Scene, row: RunsRow, promise: Promise, timetable: Timetable, at: int, *, resumed_at: int) -> None:
@@ -170,8 +174,8 @@ def _facts_of(row: RunsRow, promise: Promise, timetable: Timetable, due: int) ->
     told = None if since is None else f"no run has succeeded since {timetable.name(since)}"
     facts = [IncidentFact(name="due", value=timetable.full_name(due), unit="text", note=told)]
     if promise.expected is not None:
-        begun = min((start for run in row.open if (start := _running_since(run)) is not None), default=None)
-        note = "none is running" if begun is None else f"running since {to_datetime(begun).isoformat()}"
+        begun = _first_begun(row)
+        note = "none is running in time" if begun is None else f"running since {to_datetime(begun).isoformat()}"
         facts.append(IncidentFact(name="usual duration", value=promise.expected / SECOND, unit="seconds", note=note))
     return facts
 
@@ -206,12 +210,16 @@ def _success_of(run: Run, now: int) -> int | None:
 
 
 def _running_since(run: Run) -> int | None:
-    """When the newest attempt of an open run began; None for a backfill and for a run that is lost."""
-    return None if run.backfill or run.lost or run.end else run.attempt_started_at or run.started_at
+    """When the newest attempt of an open run began; None for a backfill, and for a run that is lost or overdue."""
+    return None if run.backfill or run.lost or run.overdue else run.attempt_started_at or run.started_at
+
+
+def _first_begun(row: RunsRow) -> int | None:
+    return min((begun for run in row.open if (begun := _running_since(run)) is not None), default=None)
 
 
 def _newest(row: RunsRow) -> bytes | None:
-    return next((run.run_id for run in reversed(row.open) if _running_since(run) is not None), None)
+    return next((run.run_id for run in reversed(row.open) if not run.backfill), None)
 
 
 def _learn(scene: Scene, promise: Promise, baselines: Baselines) -> None:
