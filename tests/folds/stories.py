@@ -156,7 +156,19 @@ schedules = st.fixed_dictionaries(
 keep_firing: st.SearchStrategy[dict[str, Any]] = st.builds(
     dict, check=st.sampled_from(("freshness", "anomaly", "failure")), seconds=st.sampled_from((0.0, 60.0, 7200.0))
 )
+deadlines = st.none() | st.fixed_dictionaries(
+    {
+        "cron": st.sampled_from(("* * * * *", "*/20 * * * *", "0 12 * * *", "30 11,13 * * *", "0 0 31 2 1")),
+        "timezone": st.sampled_from(("UTC", "UTC", "Asia/Tokyo", "Europe/Berlin")),
+    }
+)
+completes = deadlines.flatmap(lambda times: st.just(times) if times is None else days_of(times))
 limits = st.none() | st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0))
+
+
+def days_of(times: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """The times with the days that have to be complete by then."""
+    return st.sampled_from((1, 2, 366)).map(lambda days: times | {"days": days})
 
 
 @st.composite
@@ -169,8 +181,8 @@ def declarations(draw: st.DrawFn) -> Declared:
             "occurred_at": draw(moments),
             "pipeline": PIPELINE,
             "active": draw(st.sampled_from((True, True, True, False))),
-            "freshness": age and {"max_age_seconds": age},
-            "timeliness": duration and {"max_duration_seconds": duration},
+            "freshness": {"max_age_seconds": age, "complete_by": draw(completes)},
+            "timeliness": {"max_duration_seconds": duration, "done_by": draw(deadlines)},
             "mutes": draw(st.lists(mutes, max_size=2)),
             "retries": draw(retries),
             "keep_firing": draw(st.lists(keep_firing, max_size=2)),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchline.schemas import PipelineDeclared, decode
-from watchline.schemas.cron import read_cron, read_dates, read_zone
+from watchline.schemas.cron import read_clock, read_cron, read_dates, read_zone
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 FIELDS = ("*", "0", "1", "5", "31", "*/2", "1-3", "2-4/2", "1,3", "5/10", "L", "LW", "MON", "FRI#2", "5L", "JAN-MAR",
@@ -89,6 +89,55 @@ def test_dates_are_one_day_or_a_first_and_a_last_one() -> None:
 def test_what_is_no_date_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=" "):
         read_dates(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "zone"),
+    [
+        ("07:30", "30 7 * * *", None), ("7:05 UTC", "5 7 * * *", "UTC"), ("23:59", "59 23 * * *", None),
+        ("07:30 Europe/Berlin", "30 7 * * *", "Europe/Berlin"), ("@daily Asia/Tokyo", "@daily", "Asia/Tokyo"),
+        ("30 7 * * 1-5", "30 7 * * 1-5", None),
+        ("30 7 * * MON-FRI  Europe/Berlin", "30 7 * * MON-FRI", "Europe/Berlin"),
+    ],
+)  # fmt: skip
+def test_a_time_of_the_day_is_read_as_people_write_it(text: str, line: str, zone: str | None) -> None:
+    assert read_clock(text) == (line, zone)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("24:00", "'24:00' is no time of the day such as 07:30"), ("7:5", "is no time of the day"),
+        ("07:30:00", "is no time of the day"), ("07:30 Berlin", "'Berlin' is no IANA zone"),
+        ("0 0 7 * * *", "'\\*' is no IANA zone"), ("soon", "this one has 1$"), ("", "this one has 0$"),
+        ("07:30 Europe/Berlin sharp", "is no IANA zone"),
+    ],
+)  # fmt: skip
+def test_what_is_no_time_of_the_day_is_refused_with_words(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_clock(text)
+
+
+BAD_PARTS: list[tuple[str, dict[str, object]]] = [
+    ("freshness", {"complete_by": {"cron": "0 0 9 * * *"}}), ("freshness", {"complete_by": {"cron": "07:30"}}),
+    ("freshness", {"complete_by": {"cron": "0 9 * * *", "days": 0}}), ("freshness", {"complete_by": "09:00"}),
+    ("timeliness", {"done_by": {"cron": "0 9 * * *", "timezone": "Mars/X"}}), ("timeliness", {}),
+    ("type_defaults", {"timeliness": {"done_by": {"cron": "x"}}}), ("type_defaults", {"timeliness": {}}),
+    ("type_defaults", {"freshness": {"complete_by": {"cron": "@reboot"}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "part"), BAD_PARTS)
+def test_a_declaration_outlives_a_time_that_can_not_be_reckoned_with(name: str, part: dict[str, object]) -> None:
+    document = {
+        "event_type": "pipeline.declared", "event_id": str(uuid4()), "occurred_at": NOW.isoformat(),
+        "pipeline": "p", "owner": "sales", name: part,
+    }  # fmt: skip
+
+    event = decode(orjson.dumps(document), now=NOW)
+
+    assert isinstance(event, PipelineDeclared)
+    assert (event.owner, getattr(event, name), event.flags) == ("sales", None, ("part_dropped",))
 
 
 @pytest.mark.parametrize(

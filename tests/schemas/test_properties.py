@@ -18,7 +18,9 @@ from watchline.schemas import (
     FLAGS,
     AnomalyRule,
     BadEvent,
+    CompleteBy,
     Dataset,
+    DoneBy,
     Event,
     FeedbackGiven,
     Freshness,
@@ -202,8 +204,18 @@ envelope: dict[str, Any] = {
 }
 run = envelope | {"run_id": st.uuids()}
 rows: dict[str, Any] = dict.fromkeys(("inserts", "updates", "deletes", "total_rows"), counts)
-freshness = st.none() | st.builds(Freshness, max_age_seconds=seconds)
-timeliness = st.none() | st.builds(Timeliness, max_duration_seconds=seconds)
+times_of_day = {
+    "cron": st.sampled_from(["0 9 * * *", "30 7 * * MON-FRI"]),
+    "timezone": st.sampled_from(["UTC", "Europe/Berlin"]),
+}
+freshness = st.none() | st.builds(
+    Freshness,
+    max_age_seconds=seconds,
+    complete_by=st.none() | st.builds(CompleteBy, **times_of_day, days=st.integers(1, 366)),
+)
+timeliness = st.none() | st.builds(
+    Timeliness, max_duration_seconds=seconds, done_by=st.none() | st.builds(DoneBy, **times_of_day)
+)
 mutes = st.lists(
     st.builds(Mute, check=st.sampled_from(["all", "anomaly"]), until=st.none() | times, reason=st.none() | names),
     max_size=3,

@@ -58,6 +58,28 @@ def test_the_defaults_of_the_type_hold_where_the_pipeline_says_nothing() -> None
     assert declared.timeliness_limit == 20 * SECOND
 
 
+def test_each_limit_of_the_type_holds_unless_the_pipeline_gives_that_one() -> None:
+    done, complete = {"cron": "30 7 * * *", "timezone": "Europe/Berlin"}, {"cron": "0 9 * * *", "days": 2}
+    defaults = {
+        "freshness": {"max_age_seconds": 60, "warn_age_seconds": 30, "complete_by": {"cron": "0 1 * * *"}},
+        "timeliness": {"max_duration_seconds": 10, "done_by": {"cron": "0 1 * * *"}},
+    }
+    own: dict[str, Any] = {
+        "freshness": {"max_age_seconds": 90, "complete_by": complete},
+        "timeliness": {"done_by": done},
+    }
+
+    row, _ = fold(declaration(type="extraction", type_defaults=defaults, **own))
+
+    declared = read_declaration(row)
+    assert (declared.freshness_limit, declared.freshness_warning) == (90 * SECOND, None)
+    assert (declared.timeliness_limit, declared.complete_days) == (10 * SECOND, 2)
+    assert declared.complete_by is not None
+    assert declared.done_by is not None
+    assert (declared.complete_by.cron, declared.done_by.cron) == ("0 9 * * *", "30 7 * * *")
+    assert (declared.complete_by.timezone, declared.done_by.timezone) == ("UTC", "Europe/Berlin")
+
+
 def test_a_mute_of_either_level_mutes() -> None:
     defaults = {"freshness": {"max_age_seconds": 60}, "mutes": [{"check": "anomaly"}]}
     row, _ = fold(declaration(mutes=[{"check": "failure"}], type_defaults=defaults))

@@ -32,6 +32,7 @@ FIELDS = (
 DAY_OF_MONTH, MONTH, DAY_OF_WEEK = 2, 3, 4
 TERM = re.compile(r"(?P<all>\*)|(?P<first>\w+)(?:-(?P<last>\w+))?").fullmatch
 NUMBER = re.compile(r"[0-9]{1,4}").fullmatch
+CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])").fullmatch
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
 
@@ -51,6 +52,25 @@ def read_cron(line: str) -> str:
     values = [_values(place, field) for place, field in enumerate(fields)]
     _check_that_the_day_comes(fields, values)
     return " ".join(fields)
+
+
+def read_clock(text: str) -> tuple[str, str | None]:
+    """The cron line and the zone (None: not named) of "07:30 Europe/Berlin", "07:30" or "30 7 * * 1-5 Europe/Berlin".
+
+    ValueError says what is wrong with it.
+    """
+    words = text.split()
+    count = 1 if words and (":" in words[0] or words[0].startswith("@")) else len(FIELDS)
+    line, zone = " ".join(words[:count]), " ".join(words[count:]) or None
+    if ":" in line:
+        match = CLOCK(line)
+        if match is None:
+            raise ValueError(f"{line[:40]!r} is no time of the day such as 07:30")
+        line = f"{int(match[2])} {int(match[1])} * * *"
+    read_cron(line)
+    if zone is not None:
+        read_zone(zone)
+    return line, zone
 
 
 def read_zone(name: str) -> ZoneInfo:

@@ -19,22 +19,43 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Freshness(Part):
-    """How old the last change to the data may be, and how far its watermark may be behind, in seconds.
+class CompleteBy(Part):
+    """By when the data of whole days has to be there: at each time of the cron line in an IANA zone.
 
-    Beyond `max_…` it fails, beyond `warn_…` it warns; the lag is of watermarks of kind `timestamp`.
+    At 09:00 with `days` 1 the watermark has to have reached the midnight before it: all of yesterday is there; with 2
+    all of the day before yesterday.
+    """
+
+    cron: str = Field(min_length=1, max_length=200)
+    timezone: str = "UTC"
+    days: int = Field(default=1, ge=1, le=366)
+
+
+class DoneBy(Part):
+    """By when a run has to have succeeded since the time before: at each time of the cron line in an IANA zone."""
+
+    cron: str = Field(min_length=1, max_length=200)
+    timezone: str = "UTC"
+
+
+class Freshness(Part):
+    """How old the last change to the data may be, how far its watermark may be behind, and by when a day is complete.
+
+    Beyond `max_…` seconds it fails, beyond `warn_…` it warns; watermarks of kind `timestamp` count.
     """
 
     max_age_seconds: Seconds | None = None
     warn_age_seconds: Seconds | None = None
     max_lag_seconds: Seconds | None = None
     warn_lag_seconds: Seconds | None = None
+    complete_by: CompleteBy | None = None
 
 
 class Timeliness(Part):
-    """How long a run may take, in seconds."""
+    """How long a run may take, in seconds, and by when one has to be done."""
 
-    max_duration_seconds: Seconds
+    max_duration_seconds: Seconds | None = None
+    done_by: DoneBy | None = None
 
 
 class Schedule(Part):

@@ -179,7 +179,7 @@ class IncidentRecord(Record):
     incident_id: UUID  # uuid5 of fingerprint and opening revision
     fingerprint: str
     kind: IncidentKind
-    subject: str = ""  # the run for timeliness; "" where the pipeline is the subject
+    subject: str = ""  # the run for timeliness and lost, "deadline" for one; "" where the pipeline is the subject
     transition: Transition
     transition_no: int
     severity: Literal["warn", "fail"]

@@ -2,15 +2,29 @@
 
 from watchline.schemas.errors import WatermarkUnavailable
 from watchline.sdk.client import Watchline
-from watchline.sdk.definition import AnomalyRule, Dataset, Freshness, Mute, Pipeline, PipelineType, Retries, Schedule
+from watchline.sdk.definition import (
+    AnomalyRule,
+    CompleteBy,
+    Dataset,
+    DoneBy,
+    Freshness,
+    Mute,
+    Pipeline,
+    PipelineType,
+    Retries,
+    Schedule,
+    Timeliness,
+)
 from watchline.sdk.message import Counters
 from watchline.sdk.pipeline import TrackedPipeline
 from watchline.sdk.run import Run, current_run
 
 __all__ = [
     "AnomalyRule",
+    "CompleteBy",
     "Counters",
     "Dataset",
+    "DoneBy",
     "Freshness",
     "Mute",
     "Pipeline",
@@ -18,6 +32,7 @@ __all__ = [
     "Retries",
     "Run",
     "Schedule",
+    "Timeliness",
     "TrackedPipeline",
     "Watchline",
     "WatermarkUnavailable",

@@ -14,12 +14,11 @@ from watchline.schemas.limits import MAX_NAME
 from watchline.sdk.cleaning import clean_json, clean_metadata, clean_name, clean_text, clean_watermark
 from watchline.sdk.definition import Pipeline, PipelineType
 from watchline.sdk.harmless import usable, warn_once
+from watchline.sdk.limits import read_freshness, read_timeliness
 from watchline.sdk.parts import (
     read_choice,
     read_dataset,
-    read_freshness,
     read_keep_firing,
-    read_limit,
     read_mute,
     read_retries,
     read_rule,
@@ -66,7 +65,7 @@ def _content(pipeline: Pipeline) -> dict[str, Any]:
         "tags": [clean_text(tag, MAX_NAME) for tag in _listed("tags", pipeline.tags)],
         "metadata": clean_metadata(pipeline.metadata),
         "freshness": read_freshness(pipeline.freshness),
-        "timeliness": read_limit("timeliness", "max_duration_seconds", pipeline.timeliness),
+        "timeliness": read_timeliness(pipeline.timeliness),
         "retries": read_retries(pipeline.retries),
         "schedule": read_schedule(pipeline.schedule),
         "mutes": _parts("mutes", pipeline.mutes, read_mute),
@@ -86,7 +85,7 @@ def _kind(value: object) -> str:
 def _type_defaults(kind: PipelineType) -> dict[str, Any]:
     found = {
         "freshness": read_freshness(kind.freshness),
-        "timeliness": read_limit("timeliness", "max_duration_seconds", kind.timeliness),
+        "timeliness": read_timeliness(kind.timeliness),
         "mutes": _parts("mutes", kind.mutes, read_mute),
         "keep_firing": _parts("keep_firing", _pairs(kind.keep_firing), read_keep_firing),
     }

@@ -31,9 +31,30 @@ class Schedule:
     paused_until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CompleteBy:
+    """By when the data of whole days has to be there: a time of the day ("09:00") or a cron line, in an IANA zone.
+
+    With `days` 1 the watermark has to have reached the midnight before, so that all of yesterday is there.
+    """
+
+    time: str
+    timezone: str = "UTC"
+    days: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DoneBy:
+    """By when a run has to have succeeded since the time before: "07:30" (daily) or a cron line, in an IANA zone."""
+
+    time: str
+    timezone: str = "UTC"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """How old the last change to the data may be, and how far a watermark of kind `timestamp` may be behind.
+    """How old the last change to the data may be, how far a watermark of kind `timestamp` may be behind, and by when it
+    has to have reached a day: `CompleteBy`, or text such as "09:00 Europe/Berlin".
 
     Beyond `warn_…` it warns, beyond `max_…` it fails.
     """
@@ -42,6 +63,15 @@ class Freshness:
     warn_age: Duration | None = None
     max_lag: Duration | None = None
     warn_lag: Duration | None = None
+    complete_by: CompleteBy | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeliness:
+    """How long a run may take, and by when one has to be done: `DoneBy`, or text such as "07:30 Europe/Berlin"."""
+
+    max_duration: Duration | None = None
+    done_by: DoneBy | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +124,7 @@ class PipelineType:
 
     name: str
     freshness: Freshness | Duration | None = None
-    timeliness: Duration | None = None
+    timeliness: Timeliness | Duration | None = None
     mutes: Sequence[Mute | str] = ()
     keep_firing: Mapping[str, Duration] = field(default_factory=dict)
 
@@ -103,10 +133,10 @@ class PipelineType:
 class Pipeline:
     """A pipeline as code. Durations are seconds, a timedelta, or text such as "30m", "24h" or "1d12h".
 
-    `freshness` is how old the last change to the data may be, `timeliness` how long a run may take, `retries` how often
-    a failed run is tried again before its failure counts. With
-    `active=False` nothing is run: see `Run.skip`. `default_watermark` is what the first run gets. `keep_firing` says
-    by kind (freshness, anomaly, failure) how long an incident stays open after its condition has cleared.
+    `freshness` is how old the last change to the data may be, `timeliness` how long a run may take (each can say more),
+    `retries` how often a failed run is tried again before its failure counts. With `active=False` nothing is run: see
+    `Run.skip`. `default_watermark` is what the first run gets. `keep_firing` says by kind (freshness, anomaly, failure)
+    how long an incident stays open after its condition has cleared.
     """
 
     name: str
@@ -115,7 +145,7 @@ class Pipeline:
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     freshness: Freshness | Duration | None = None
-    timeliness: Duration | None = None
+    timeliness: Timeliness | Duration | None = None
     retries: Retries | int | None = None
     schedule: Schedule | str | None = None
     mutes: Sequence[Mute | str] = ()

@@ -8,28 +8,13 @@ from typing import Any
 
 from watchline.schemas.limits import MAX_DATASET, MAX_EXCLUSIONS, MAX_NAME
 from watchline.sdk.cleaning import clean_count, clean_name, clean_text, clean_time
-from watchline.sdk.definition import AnomalyRule, Dataset, Freshness, Mute, Retries, Schedule
-from watchline.sdk.duration import Duration, read_duration
+from watchline.sdk.definition import AnomalyRule, Dataset, Mute, Retries, Schedule
+from watchline.sdk.duration import read_duration
 from watchline.sdk.harmless import warn_once
 
 MOST_RETRIES = 100
 CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all")
 KEPT = ("freshness", "anomaly", "failure")
-
-
-def read_limit(name: str, key: str, value: object) -> dict[str, float] | None:
-    """A limit in seconds under its `key`, None for none."""
-    seconds = read_duration(name, value)
-    return None if seconds is None else {key: seconds}
-
-
-def read_freshness(value: Freshness | Duration | None) -> dict[str, float] | None:
-    """The limits of freshness that can be read; a plain duration is the greatest age."""
-    found = value if isinstance(value, Freshness | Mapping) else None
-    if found is None:
-        return read_limit("freshness", "max_age_seconds", value)
-    limits = {f"{name}_seconds": read_duration(f"freshness {name}", limit) for name, limit in _fields(found).items()}
-    return without_defaults(limits, {}) or None
 
 
 def read_retries(value: Retries | int | None) -> dict[str, Any] | None:
@@ -81,7 +66,7 @@ def _calendar(schedule: Schedule) -> dict[str, Any]:
 
 def read_mute(value: Mute | str) -> dict[str, Any] | None:
     """A mute of a check that exists; one whose end can't be read is none, as it would never end."""
-    mute = _fields(Mute(value) if isinstance(value, str) else value)  # type: ignore[arg-type]  # any text is judged below
+    mute = fields_of(Mute(value) if isinstance(value, str) else value)  # type: ignore[arg-type]  # any text is judged below
     if read_choice("mute", mute.get("check"), CHECKS) is None:
         return None
     until = None if mute.get("until") is None else clean_time("mute until", mute["until"])
@@ -111,7 +96,7 @@ CHOICES = {"sensitivity": ("low", "normal", "high"), "direction": ("both", "high
 
 def read_rule(rule: AnomalyRule) -> dict[str, Any] | None:
     """An anomaly rule within its ranges."""
-    found = asdict(AnomalyRule("")) | _fields(rule)
+    found = asdict(AnomalyRule("")) | fields_of(rule)
     metric = clean_name("metric", found["metric"])
     outside = [name for name, (low, high) in RANGES.items() if not _within(found[name], low, high)]
     strange = [name for name, options in CHOICES.items() if found[name] not in options]
@@ -129,7 +114,7 @@ def _within(value: Any, low: float, high: float) -> bool:
 
 def read_dataset(place: Dataset | str) -> dict[str, Any] | None:
     """A dataset whose name, type and group can be used."""
-    found = asdict(Dataset("")) | _fields(Dataset(place) if isinstance(place, str) else place)
+    found = asdict(Dataset("")) | fields_of(Dataset(place) if isinstance(place, str) else place)
     names = {
         "name": clean_name("dataset", found["name"], MAX_DATASET),
         "type": clean_name("dataset type", found["type"], 100),
@@ -156,7 +141,7 @@ def without_defaults(found: Mapping[str, Any], defaults: Mapping[str, Any]) -> d
     return {key: value for key, value in found.items() if value is not None and value != defaults.get(key)}
 
 
-def _fields(part: object) -> dict[str, Any]:
+def fields_of(part: object) -> dict[str, Any]:
     """The fields of one of our dataclasses, of a mapping, or of a model of `watchline.schemas`."""
     if is_dataclass(part) and not isinstance(part, type):
         return asdict(part)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import structlog
 
 from watchline.schemas import PipelineDeclared, encode
-from watchline.schemas.declaration import AnomalyRule, Mute, Retries
+from watchline.schemas.declaration import AnomalyRule, Mute, Part, Retries, TypeDefaults
 from watchline.schemas.records import PipelineRecord, revision_of
 from watchline.streams.effects import Effects
 from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import DeclarationRow
-from watchline.streams.slots.timetable import Timetable, read_timetable
+from watchline.streams.slots.timetable import Timetable, read_times, read_timetable
 
 log = structlog.get_logger()
 KEPT_FIRING = {"freshness": 300 * SECOND}  # unless declared: data that flaps round its limit is one incident
@@ -42,6 +43,9 @@ class Declared:
     timetable: Timetable | None = None
     keep_firing: tuple[tuple[str, int], ...] = ()  # how long each kind of incident outlives its condition
     commanded: tuple[tuple[str, int], ...] = ()  # checks muted by command, and until when
+    complete_by: Timetable | None = None
+    complete_days: int = 1
+    done_by: Timetable | None = None
 
     def watches(self, check: str, at: int) -> bool:
         """Whether `check` may have an incident at `at`: active, not muted, and with a limit for the age of data."""
@@ -55,8 +59,8 @@ class Declared:
 
     @property
     def limits_lag(self) -> bool:
-        """Whether the watermark may only be so far behind."""
-        return self.lag_limit is not None or self.lag_warning is not None
+        """Whether the watermark may only be so far behind, or has to get somewhere in time."""
+        return self.lag_limit is not None or self.lag_warning is not None or self.complete_by is not None
 
     @property
     def limits_freshness(self) -> bool:
@@ -115,26 +119,37 @@ def fold_declaration(row: DeclarationRow, event: PipelineDeclared, *, epoch: int
 def read_declaration(row: DeclarationRow) -> Declared:
     """The limits in force under `row`."""
     event = PipelineDeclared.model_validate_json(row.declaration)
-    defaults = event.type_defaults
-    freshness = event.freshness or (defaults.freshness if defaults else None)
-    timeliness = event.timeliness or (defaults.timeliness if defaults else None)
+    defaults = event.type_defaults or TypeDefaults()
+    freshness, timeliness = (event.freshness, defaults.freshness), (event.timeliness, defaults.timeliness)
+    age = _first(freshness, "max_age_seconds", "warn_age_seconds")
+    lag = _first(freshness, "max_lag_seconds", "warn_lag_seconds")
+    (complete,), (done,) = _first(freshness, "complete_by"), _first(timeliness, "done_by")
     return Declared(
         active=event.active,
         owner=event.owner,
         type=event.type,
-        freshness_limit=_micros(freshness.max_age_seconds if freshness else None),
-        freshness_warning=_micros(freshness.warn_age_seconds if freshness else None),
-        lag_limit=_micros(freshness.max_lag_seconds if freshness else None),
-        lag_warning=_micros(freshness.warn_lag_seconds if freshness else None),
-        timeliness_limit=_micros(timeliness.max_duration_seconds if timeliness else None),
-        mutes=event.mutes + (defaults.mutes if defaults else ()),
+        freshness_limit=_micros(age[0]),
+        freshness_warning=_micros(age[1]),
+        lag_limit=_micros(lag[0]),
+        lag_warning=_micros(lag[1]),
+        timeliness_limit=_micros(_first(timeliness, "max_duration_seconds")[0]),
+        mutes=event.mutes + defaults.mutes,
         keep_firing=_keep_firing(event),
         rules=event.anomaly_rules,
         retries=event.retries,
         timezone=event.schedule.timezone if event.schedule else "UTC",
         first_declared_at=row.first_declared_at,
         timetable=read_timetable(event.schedule),
+        complete_by=read_times(complete.cron, complete.timezone, complete.days) if complete else None,
+        complete_days=complete.days if complete else 1,
+        done_by=read_times(done.cron, done.timezone) if done else None,
     )
+
+
+def _first(parts: Sequence[Part | None], *names: str) -> list[Any]:
+    """The values of `names` in the first part that gives any of them: the pipeline's own before its type's."""
+    found = ([getattr(part, name) for name in names] for part in parts if part is not None)
+    return next((values for values in found if any(value is not None for value in values)), [None] * len(names))
 
 
 def _micros(seconds: float | None) -> int | None:

@@ -121,6 +121,19 @@ class Expected(msgspec.Struct, array_like=True):
     slots: list[Slot]  # oldest first; empty when the schedule never comes
 
 
+class Promise(msgspec.Struct, array_like=True, gc=False):
+    """Something that was promised by the clock: the last two times and the next one, in microseconds."""
+
+    timetable: bytes  # digest of the times that it was reckoned by
+    reckoned_at: int  # when a pulse last changed them
+    next: int | None  # None when none comes
+    previous: int | None = None
+    since: int | None = None  # the one before `previous`
+    missed: bool = False  # whether it was not kept at `previous`
+    done: list[int] = msgspec.field(default_factory=list)  # when runs succeeded since then, oldest first
+    expected: int | None = None  # how long a run takes, as learned
+
+
 class Clock(msgspec.Struct, array_like=True, gc=False):
     """How far the pulses of one partition have been read; see `PartitionClock`."""
 
@@ -156,6 +169,8 @@ class RunsRow(msgspec.Struct, array_like=True):
     mutes: dict[str, int] = msgspec.field(default_factory=dict)  # by command: until when each check is muted
     quiet: list[str] = msgspec.field(default_factory=list)  # kinds closed by hand that have not been well since
     flagged: list[Flagged] = msgspec.field(default_factory=list)  # the newest few, oldest first
+    complete_by: Promise | None = None
+    done_by: Promise | None = None
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):

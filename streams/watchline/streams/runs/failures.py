@@ -15,6 +15,7 @@ from watchline.streams.runs.hysteresis import recover_incident
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
 from watchline.streams.runs.liveness import incident_of
 from watchline.streams.runs.merge import begun_at
+from watchline.streams.runs.promises import missed_facts
 
 SEVERITIES: dict[str, Severity] = {"failed": "fail", "aborted": "warn"}
 MOST_HELD = 16
@@ -105,7 +106,7 @@ def _report(scene: Scene, row: RunsRow, run_id: bytes, status: BadStatus, error:
         fact = IncidentFact(name="error", value=error, unit="text")
         report_trouble(
             scene, row, "failure", at=at, severity=SEVERITIES[status], title=f"run {status}",
-            facts=(fact,), run_id=run_id,
+            facts=(fact, *missed_facts(find_incident(row, "failure"))), run_id=run_id,
         )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from watchline.streams.runs.liveness import (
     watch_silence,
 )
 from watchline.streams.runs.merge import is_superseded, merge_event, supersedes
+from watchline.streams.runs.punctuality import deadline_due_at, notice_success, watch_deadline
 from watchline.streams.runs.timeliness import (
     is_pardoned,
     learn_limit,
@@ -82,7 +83,7 @@ class RunsFold:
             self._go_on(run or self._begin(identity, clock), event, clock=clock)
 
     def watch(self, at: int, *, offset: int, resumed_at: int = 0) -> None:
-        """Decide what is due at the pulse `at`: overdue runs, stale data, missed starts.
+        """Decide what is due at the pulse `at`: overdue runs, stale data, missed starts and deadlines.
 
         Nothing is open for what is not watched. `resumed_at` is the pulse that ended the last gap of pulses.
         """
@@ -99,11 +100,14 @@ class RunsFold:
             self._changes.touch(run)
         forgotten = self._forget(at)
         given_up = watch_held(self.scene, self.row, at)
-        watch_freshness(self.scene, self.row, at)
+        fresh = watch_freshness(self.scene, self.row, at, resumed_at=resumed_at)
         slots = self.book.watch(at, resumed_at=resumed_at)
+        due = watch_deadline(
+            self.scene, self.row, at, resumed_at=resumed_at, known=self._known(), baselines=self.baselines
+        )
         watch_cleared(self.scene, self.row, at)
         watch_snoozes(self.scene, self.row, at)
-        silently = forgotten or given_up or slots or unsaid_of(self.row) != unsaid
+        silently = forgotten or given_up or fresh or slots or due or unsaid_of(self.row) != unsaid
         if changed or silently or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
@@ -190,6 +194,7 @@ class RunsFold:
             watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error, now=now, clock=clock)
+        notice_success(scene, row, run, now=now, baselines=self.baselines)
         if record_change(row, run, now):
             notice_change(scene, row, clock)
 
@@ -246,8 +251,8 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
     others = (
-        freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at), release_at(scene, row),
-        wake_at(row),
+        freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at),
+        deadline_due_at(scene, row, at), release_at(scene, row), wake_at(row),
     )  # fmt: skip
     dues += [due for due in others if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)

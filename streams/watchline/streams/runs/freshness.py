@@ -1,6 +1,7 @@
 """How fresh the data is, in two numbers, each with a limit that warns and one that fails.
 
-Age counts from the last insert, update or delete; lag is how far the watermark of kind `timestamp` is behind.
+Age counts from the last insert, update or delete; lag is how far the watermark of kind `timestamp` is behind. Beside
+them the day that had to be complete by a time of the clock.
 """
 
 from __future__ import annotations
@@ -12,10 +13,19 @@ from typing import Literal
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.rows import OpenIncident, Run, RunsRow
+from watchline.streams.runs.completeness import (
+    completeness_due_at,
+    fact_of,
+    incomplete_since,
+    note_of,
+    reached_of,
+    title_of,
+    watch_completeness,
+)
 from watchline.streams.runs.hysteresis import recover_incident, relapse
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, open_incident, renew_incident
 
-Measure = Literal["age", "lag"]
+Measure = Literal["age", "lag", "by"]
 TITLES: dict[tuple[Measure, Severity], str] = {
     ("age", "fail"): "data is stale",
     ("age", "warn"): "data is getting old",
@@ -57,8 +67,6 @@ def record_change(row: RunsRow, run: Run, now: int) -> bool:
 def freshness_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     """When `watch_freshness` may decide something new, after `at`: a bound is passed, or the data is fresh again."""
     bounds = list(bounds_of(scene, row))
-    if not bounds:
-        return None
     incident, worst = find_incident(row, "freshness"), worst_of(bounds, at)
     cleared = incident is not None and incident.cleared_at is not None
     quiet = incident is None and "freshness" in row.quiet
@@ -69,13 +77,19 @@ def freshness_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     if cleared and worst is not None:
         return at  # it has come back
     coming = [bound.passed_at for bound in bounds if bound.passed_at > at]
+    coming += [due] if (due := completeness_due_at(scene, row, at)) is not None else []
     if incident is None and not quiet and worst is not None and scene.declared.active:  # a mute hides it
         coming += [unmuted] if (unmuted := scene.declared.unmuted_at("freshness", at)) is not None else []
     return min(coming, default=None)
 
 
-def watch_freshness(scene: Scene, row: RunsRow, at: int) -> None:
-    """Open, renew or let recover the freshness incident by the bounds that are passed at the pulse `at`."""
+def watch_freshness(scene: Scene, row: RunsRow, at: int, *, resumed_at: int) -> bool:
+    """Open, renew or let recover the freshness incident by the bounds that are passed at the pulse `at`.
+
+    Returns whether something else changed in the row. `resumed_at` is the pulse that ended the last gap of pulses.
+    """
+    changed = watch_completeness(scene, row, at, resumed_at=resumed_at)
+    missed = changed and incomplete_since(scene, row) is not None
     incident, worst = find_incident(row, "freshness"), worst_of(bounds_of(scene, row), at)
     if worst is None:
         row.quiet = [kind for kind in row.quiet if kind != "freshness"]
@@ -84,13 +98,14 @@ def watch_freshness(scene: Scene, row: RunsRow, at: int) -> None:
     elif incident is None:
         if "freshness" not in row.quiet and scene.declared.watches("freshness", at):
             _open(scene, row, worst, at)
-    elif _is_news(incident, worst):
+    elif missed or _is_news(incident, worst):
         renew_incident(
-            scene, row, incident, at=at, severity=worst.severity, title=_title_of(worst),
+            scene, row, incident, at=at, severity=worst.severity, title=_title_of(scene, worst),
             facts=_facts_of(scene, row, at), run_id=incident.run_id,
         )  # fmt: skip
     else:
         relapse(scene, row, incident, at=at)
+    return changed
 
 
 def notice_change(scene: Scene, row: RunsRow, clock: int) -> None:
@@ -111,10 +126,11 @@ def bounds_of(scene: Scene, row: RunsRow) -> Iterator[Bound]:
     declared = scene.declared
     first = declared.first_declared_at or 0
     changed_at = first if row.last_change_at is None else row.last_change_at
-    watermark_at = first if scene.watermark_at is None else scene.watermark_at
+    watermark_at, due = reached_of(scene), incomplete_since(scene, row)
     candidates: tuple[tuple[Measure, Severity, int | None, int], ...] = (
         ("age", "fail", declared.freshness_limit, changed_at),
         ("lag", "fail", declared.lag_limit, watermark_at),
+        ("by", "fail", None if due is None else 0, due or 0),
         ("age", "warn", declared.freshness_warning, changed_at),
         ("lag", "warn", declared.lag_warning, watermark_at),
     )
@@ -135,12 +151,14 @@ def _is_news(incident: OpenIncident, worst: Bound) -> bool:
 
 def _open(scene: Scene, row: RunsRow, worst: Bound, at: int) -> None:
     open_incident(
-        scene, row, "freshness", at=at, cause_at=worst.passed_at, severity=worst.severity, title=_title_of(worst),
-        facts=_facts_of(scene, row, at),
+        scene, row, "freshness", at=at, cause_at=worst.passed_at, severity=worst.severity,
+        title=_title_of(scene, worst), facts=_facts_of(scene, row, at),
     )  # fmt: skip
 
 
-def _title_of(bound: Bound) -> str:
+def _title_of(scene: Scene, bound: Bound) -> str:
+    if bound.measure == "by":
+        return title_of(scene, bound.counted_from)
     return TITLES[bound.measure, bound.severity]
 
 
@@ -151,7 +169,9 @@ def _facts_of(scene: Scene, row: RunsRow, at: int) -> list[IncidentFact]:
         if bound.passed_at <= at:
             passed.setdefault(bound.measure, bound)
     return [
-        IncidentFact(
+        fact_of(scene, bound.counted_from)
+        if measure == "by"
+        else IncidentFact(
             name=measure,
             value=(at - bound.counted_from) / SECOND,
             limit=bound.limit / SECOND,
@@ -166,5 +186,4 @@ def _note_of(scene: Scene, row: RunsRow, measure: Measure) -> str:
     if measure == "age":
         changed = row.last_change_at
         return "nothing was ever loaded" if changed is None else f"last change {to_datetime(changed).isoformat()}"
-    reached = scene.watermark_at
-    return "no watermark was ever set" if reached is None else f"watermark {to_datetime(reached).isoformat()}"
+    return note_of(scene)

@@ -121,6 +121,11 @@ def pack_facts(facts: Sequence[IncidentFact]) -> bytes:
     return orjson.dumps([fact.model_dump(exclude_none=True) for fact in facts[:MAX_FACTS]])
 
 
+def facts_of(incident: OpenIncident) -> tuple[IncidentFact, ...]:
+    """The facts that an open incident told last."""
+    return tuple(IncidentFact.model_validate(fact) for fact in orjson.loads(incident.facts))
+
+
 def rearm_incident(incident: OpenIncident) -> None:
     """The condition is there again, if it was gone: count it."""
     if incident.cleared_at is not None or incident.clean_runs:
@@ -196,7 +201,7 @@ def _publish(
 
 
 def _facts_of(incident: OpenIncident) -> tuple[IncidentFact, ...]:
-    facts = tuple(IncidentFact.model_validate(fact) for fact in orjson.loads(incident.facts))
+    facts = facts_of(incident)
     if incident.flaps < FLAPPING:
         return facts
     flapping = IncidentFact(name="flapping", value=float(incident.flaps), note="times it was gone and came back")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from watchline.schemas.records import IncidentFact, ResolveReason
-from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.instants import SECOND
 from watchline.streams.rows import Expected, RunsRow, Slot
 from watchline.streams.runs.incidents import Scene, find_incident, report_trouble, resolve_incident
 from watchline.streams.slots.timetable import Timetable
@@ -19,10 +19,8 @@ def report_miss(scene: Scene, row: RunsRow, timetable: Timetable, slot: Slot, *,
     When a run came for a later slot already it is over as soon as it is known.
     """
     slots = row.expected.slots if row.expected else [slot]
-    local = f"{timetable.local(slot.due):%Y-%m-%d %H:%M} {timetable.timezone}"
-    utc = f"{to_datetime(slot.due):%Y-%m-%d %H:%M} UTC"
     facts = [
-        IncidentFact(name="due", value=utc if local == utc else f"{local} ({utc})", unit="text"),
+        IncidentFact(name="due", value=timetable.full_name(slot.due), unit="text"),
         IncidentFact(name="grace", value=timetable.grace / SECOND, unit="seconds"),
     ]
     lately = sum(known.state == "missed" for known in slots)
@@ -30,7 +28,7 @@ def report_miss(scene: Scene, row: RunsRow, timetable: Timetable, slot: Slot, *,
         facts.append(IncidentFact(name="starts missed lately", value=lately))
     incident = report_trouble(
         scene, row, KIND, at=at, cause_at=slot.due + timetable.grace, severity="fail",
-        title=f"did not start, due {local}", facts=facts, run_id=None,
+        title=f"did not start, due {timetable.name(slot.due)}", facts=facts, run_id=None,
     )  # fmt: skip
     if any(known.run_id is not None and known.due > slot.due for known in slots):
         resolve_incident(scene, row, incident, at=at, reason="recovered")

@@ -7,9 +7,10 @@ skipped hour gives one slot at the first instant after it, a repeated hour one s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, tzinfo
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from hashlib import sha256
+from itertools import takewhile
 from math import ceil
 from typing import Literal
 
@@ -21,6 +22,7 @@ from watchline.schemas.declaration import Schedule
 from watchline.streams.instants import SECOND, to_datetime, to_micros
 
 log = structlog.get_logger()
+LOOKED_BACK = (1, 25, 8 * 24, 32 * 24, 367 * 24, 4 * 367 * 24)  # hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,14 @@ class Timetable:
         except (CronSimError, OverflowError, ValueError):  # a day that never comes, the end of the year 9999
             return
 
+    def before(self, at: int) -> int | None:
+        """The newest slot up to and including `at`, of the four years before it."""
+        for hours in LOOKED_BACK:
+            known = takewhile(lambda due: due <= at, self.after(at - hours * 3600 * SECOND))
+            if (newest := max(known, default=None)) is not None:
+                return newest
+        return None
+
     def excuse(self, due: int) -> Literal["paused", "excluded"] | None:
         """Why nobody has to start at `due`."""
         if self.paused_until is not None and due < self.paused_until:
@@ -57,6 +67,33 @@ class Timetable:
     def local(self, due: int) -> datetime:
         """A slot on the wall clock of the zone."""
         return to_datetime(due).astimezone(self.zone)
+
+    def name(self, due: int) -> str:
+        """A slot in its zone: "2026-11-30 09:00 Europe/Berlin"."""
+        return f"{self.local(due):%Y-%m-%d %H:%M} {self.timezone}"
+
+    def full_name(self, due: int) -> str:
+        """A slot in its zone and in UTC."""
+        local, utc = self.name(due), f"{to_datetime(due):%Y-%m-%d %H:%M} UTC"
+        return utc if local == utc else f"{local} ({utc})"
+
+    def day_before(self, due: int, days: int) -> date:
+        """The local day that many days before the one of a slot."""
+        return self.local(due).date() - timedelta(days=days)
+
+    def end_of(self, day: date) -> int:
+        """The midnight after a local day; where there is none, the first instant after it."""
+        return to_micros(datetime.combine(day + timedelta(days=1), time(), self.zone))
+
+
+def read_times(cron: str, timezone: str, *more: object) -> Timetable | None:
+    """The times of a cron line in a zone; None, as logged, when they can't be reckoned with. `more` is what else makes
+    two of them differ.
+    """
+    timetable = read_timetable(Schedule(cron=cron, timezone=timezone))
+    if timetable is None or not more:
+        return timetable
+    return replace(timetable, digest=sha256(b"%b %r" % (timetable.digest, more)).digest()[:8])
 
 
 def read_timetable(schedule: Schedule | None) -> Timetable | None:
