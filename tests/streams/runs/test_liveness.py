@@ -204,3 +204,17 @@ def test_a_run_that_nobody_heard_of_for_a_month_is_given_up() -> None:
     assert len(before) == 1
     assert log.row.open == []
     assert log.incidents[-1].resolve_reason == "expired"
+
+
+def test_a_run_of_long_ago_that_is_read_anew_is_neither_lost_nor_forgotten() -> None:
+    log = Log()
+    long_ago = NOON - timedelta(days=400)
+    log.append(started("a", long_ago, heartbeat_seconds=30))
+    log.pulse(NOON)
+
+    pulses(log, NOON, NOON + MINUTE)
+    log.append(ended("a", long_ago + MINUTE))
+
+    assert log.incidents == []
+    assert log.newest("a").status == "succeeded"
+    assert log.newest("a").flags == ()

@@ -181,7 +181,7 @@ def test_a_declared_limit_goes_before_the_learned_one() -> None:
 
 
 def test_a_pipeline_of_wild_durations_is_given_more_time_than_a_steady_one() -> None:
-    log = Log()
+    log = Log(rhythm=Rhythm(pulse=600, settle=0, epoch=0))
     for n in range(40):
         log.append(ended(f"past-{n}", NOON - timedelta(hours=40 - n), duration_ms=60_000 * (1 + n % 5)))
     log.append(started("a", NOON))
@@ -219,3 +219,30 @@ def test_a_declaration_that_gives_more_time_resolves_the_incident_until_that_has
 
     assert pardoned == ["opened", "resolved"]
     assert log.transitions("timeliness") == ["opened", "resolved", "opened"]
+
+
+def test_a_run_of_long_ago_that_is_read_anew_is_not_overdue_for_a_day() -> None:
+    log = Log()
+    log.history(40, until=NOON - timedelta(days=400))
+    log.pulse(NOON)
+    log.append(started("a", NOON - timedelta(days=400)))
+
+    log.pulse(NOON + timedelta(seconds=5))
+    log.append(ended("a", NOON - timedelta(days=400) + MINUTE))
+
+    assert log.transitions("timeliness") == []
+
+
+def test_a_limit_that_passed_in_a_gap_of_pulses_begins_anew() -> None:
+    log = Log()
+    log.history(40)
+    log.pulse(NOON - MINUTE)
+    log.append(started("a", NOON))
+
+    log.pulse(NOON + 30 * MINUTE)
+    before = log.transitions("timeliness")
+    for second in range(5, 130, 5):
+        log.pulse(NOON + 30 * MINUTE + timedelta(seconds=second))
+
+    assert before == []
+    assert log.transitions("timeliness") == ["opened"]

@@ -88,7 +88,9 @@ def is_partial(record: RunRow) -> bool:
 
 def same_end(one: RunRow, other: RunRow) -> bool:
     """Whether both records speak of the same end event, or of the same attempt that has none yet."""
-    return one.end_event_id == other.end_event_id and attempt_of(one) == attempt_of(other)
+    if one.end_event_id is None:
+        return other.end_event_id is None and attempt_of(one) == attempt_of(other)
+    return one.end_event_id == other.end_event_id
 
 
 def attempt_of(record: RunRow) -> int:

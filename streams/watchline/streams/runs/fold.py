@@ -21,6 +21,7 @@ from watchline.streams.runs.liveness import (
     forgotten_at,
     incident_of,
     lost_at,
+    meet_runs,
     notice_end,
     notice_sign,
     watch_silence,
@@ -32,6 +33,7 @@ from watchline.streams.runs.timeliness import (
     learn_limit,
     overdue_at,
     pardon,
+    postpone,
     watch_end,
     watch_open_runs,
 )
@@ -95,6 +97,7 @@ class RunsFold:
             if not self.scene.declared.watches(incident.kind, at):
                 resolve_incident(self.scene, self.row, incident, at=at, reason="paused")
         pardon(self.scene, self.row, at)
+        met, postponed = meet_runs(self.row, at), postpone(self.scene, self.row, resumed_at)
         changed = [*watch_silence(self.scene, self.row, at), *watch_open_runs(self.scene, self.row, at)]
         for run in changed:
             self._changes.touch(run)
@@ -107,7 +110,7 @@ class RunsFold:
         )
         watch_cleared(self.scene, self.row, at)
         watch_snoozes(self.scene, self.row, at)
-        silently = forgotten or given_up or fresh or slots or due or unsaid_of(self.row) != unsaid
+        silently = met or postponed or forgotten or given_up or fresh or slots or due or unsaid_of(self.row) != unsaid
         if changed or silently or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:

@@ -22,7 +22,7 @@ def notice_sign(scene: Scene, row: RunsRow, run: Run, *, clock: int, again: bool
 
     When it begins the run `again`, as another attempt, the one before it was truly lost.
     """
-    if clock and run.heartbeat_seconds:
+    if clock:
         run.seen_at = max(run.seen_at or 0, clock + scene.patience)
     if run.lost and again:
         run.lost = False
@@ -30,6 +30,17 @@ def notice_sign(scene: Scene, row: RunsRow, run: Run, *, clock: int, again: bool
             resolve_incident(scene, row, incident, at=clock, reason="recovered")
     elif run.lost:
         _find_again(scene, row, run, at=clock)
+
+
+def meet_runs(row: RunsRow, at: int) -> bool:
+    """Count the silence of runs that were read before any pulse from the pulse `at`; whether there were any.
+
+    Old runs may be read anew, as in a replay: their own times are long ago, and they have just been heard of.
+    """
+    unmet = [run for run in row.open if run.seen_at is None]
+    for run in unmet:
+        run.seen_at = at
+    return bool(unmet)
 
 
 def notice_end(scene: Scene, row: RunsRow, run: Run) -> None:

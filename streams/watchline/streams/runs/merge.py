@@ -11,6 +11,7 @@ from watchline.streams.instants import SECOND, to_micros
 from watchline.streams.rows import End, Run
 
 T = TypeVar("T", str, bytes, float)
+CONFLICTING_END = "conflicting_end"
 LAST = 2**31  # an end that names no attempt ends the last one
 
 
@@ -29,7 +30,7 @@ def merge_start(run: Run, event: RunStarted) -> bool:
     """
     before = _start_of(run)
     if supersedes(event, run):
-        run.end = None
+        _set_end_aside(run)
     _begin_attempt(run, event.attempt, to_micros(event.occurred_at))
     run.started_at = _earlier(run.started_at, to_micros(event.occurred_at))
     run.start_order = _least(run.start_order, start_order_of(event))
@@ -66,7 +67,7 @@ def merge_end(run: Run, event: RunEnded) -> bool:
     """
     before = _end_of(run)
     if supersedes(event, run):
-        run.end = None
+        _set_end_aside(run)
     held = run.end
     order = (to_micros(event.occurred_at), event.event_id.bytes)
     run.started_at = _earlier(run.started_at, _micros(event.started_at))
@@ -77,7 +78,7 @@ def merge_end(run: Run, event: RunEnded) -> bool:
     if event.attempt is not None:
         _begin_attempt(run, event.attempt, _micros(event.started_at))
     if held and held.event_id != event.event_id.bytes:
-        _add_flags(run, ("conflicting_end",))
+        _add_flags(run, (CONFLICTING_END,))
     if held is None or order > (held.ended_at, held.event_id):
         run.end = _read_end(event)
         if held:
@@ -160,6 +161,12 @@ def throughput_of(run: Run) -> float | None:
         changes = [n for n in (run.end.inserts, run.end.updates, run.end.deletes) if n is not None]
         rows = sum(changes) if changes else None
     return None if rows is None else rows / (duration / SECOND)
+
+
+def _set_end_aside(run: Run) -> None:
+    """Another attempt follows: neither the end nor what was odd about it is the run's any more."""
+    run.end = None
+    run.flags = [flag for flag in run.flags if flag != CONFLICTING_END]
 
 
 def _begin_attempt(run: Run, attempt: int, at: int | None) -> None:

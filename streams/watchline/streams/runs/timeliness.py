@@ -58,6 +58,20 @@ def watch_open_runs(scene: Scene, row: RunsRow, at: int) -> list[Run]:
     return late
 
 
+def postpone(scene: Scene, row: RunsRow, resumed_at: int) -> bool:
+    """Give a run whose limit nobody declared all of that time again, if it passed where nobody could watch.
+
+    That is before the pulse `resumed_at`, which ended the last gap: the run was read late, or is of long ago and read
+    anew. Returns whether there was any.
+    """
+    if scene.declared.timeliness_limit is not None:
+        return False
+    missed = [run for run in row.open if (due := overdue_at(run, None)) is not None and due < resumed_at]
+    for run in missed:
+        run.learned_limit = resumed_at - (run.started_at or 0) + _limit_of(run, None)
+    return bool(missed)
+
+
 def watch_end(scene: Scene, row: RunsRow, run: Run) -> None:
     """Resolve the incident of a run that ended; a run whose whole life arrives late is caught here."""
     end, limit, duration = run.end, scene.declared.timeliness_limit, duration_of(run)
@@ -109,4 +123,5 @@ def _open(scene: Scene, row: RunsRow, run: Run, at: int) -> OpenIncident:
 def _title_of(scene: Scene, run: Run) -> str:
     if scene.declared.timeliness_limit is not None:
         return "run takes longer than its limit"
-    return "run takes longer than 99 of 100 runs before it" if run.learned_limit else "run has been open for a day"
+    learned = run.learned_limit is not None and run.learned_limit < CEILING
+    return "run takes longer than 99 of 100 runs before it" if learned else "run has been open for a day"
