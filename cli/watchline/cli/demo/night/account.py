@@ -16,7 +16,7 @@ Place = tuple[int, int]  # partition and offset in the topic of the runs
 
 CHANGES = """
     select e.incident_id, e.transition_no, e.transition, e.severity, e.resolve_reason, e.revision, i.pipeline, i.kind,
-        e.record ->> 'title' as title, o.state, o.suppressed_reason, cause.pipeline as cause
+        e.record ->> 'title' as title, o.state, cause.pipeline as cause
     from incident_events e join incidents i using (incident_id)
     left join alert_outbox o on o.incident_id = e.incident_id and o.transition_no = e.transition_no
     left join incidents cause on cause.incident_id = o.inhibited_by
@@ -24,7 +24,9 @@ CHANGES = """
 """
 INCIDENTS = """
     select i.incident_id, i.pipeline, i.kind, i.opened_at, i.resolved_at, i.resolve_reason,
-        exists (select from alert_outbox o where o.incident_id = i.incident_id and o.state = 'sent') as told
+        exists (select from alert_outbox o where o.incident_id = i.incident_id and o.state = 'sent') as told,
+        (select min(c.pipeline) from alert_outbox o join incidents c on c.incident_id = o.inhibited_by
+            where o.incident_id = i.incident_id) as cause
     from incidents i order by i.opened_at, i.pipeline, i.kind
 """
 STARTS = "select pipeline, due_at, state from expected_runs where state <> 'expected' order by due_at, pipeline"
@@ -44,7 +46,7 @@ class Change:
     title: str
     reason: str | None
     told: bool
-    quiet: str | None  # why nobody was told
+    under: str | None  # the pipeline with whose message it is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Incident:
     resolved_at: datetime | None
     reason: str | None
     told: bool
+    under: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,15 @@ async def read_account(
     """Read it; `places` are the partitions of the pipelines, `arrivals` when the night brought each record."""
     changes = [change_of(row, places, arrivals) for row in await connection.fetch(CHANGES)]
     incidents = [
-        Incident(row["pipeline"], row["kind"], row["opened_at"], row["resolved_at"], row["resolve_reason"], row["told"])
+        Incident(
+            row["pipeline"],
+            row["kind"],
+            row["opened_at"],
+            row["resolved_at"],
+            row["resolve_reason"],
+            row["told"],
+            row["cause"],
+        )
         for row in await connection.fetch(INCIDENTS)
     ]
     starts = {(row["pipeline"], row["due_at"]): row["state"] for row in await connection.fetch(STARTS)}
@@ -86,7 +97,6 @@ def change_of(
 ) -> Change:
     """A change; its revision holds the offset of the record that brought it."""
     offset = (row["revision"] & ((1 << EPOCH_SHIFT) - 1)) - 1
-    quiet = f"held back, caused by {row['cause']}" if row["cause"] else row["suppressed_reason"]
     return Change(
         at=arrivals[places[row["pipeline"]], offset],
         incident_id=row["incident_id"],
@@ -98,7 +108,7 @@ def change_of(
         title=row["title"],
         reason=row["resolve_reason"],
         told=row["state"] == "sent",
-        quiet=quiet,
+        under=row["cause"],
     )
 
 

@@ -38,6 +38,7 @@ RHYTHM = {
     "WATCHLINE_REPEAT_INTERVAL_SECONDS": "14400",
     "WATCHLINE_MESSAGES_PER_SECOND": "1000",
     "WATCHLINE_POLL_SECONDS": "0.1",
+    "COLUMNS": "1000",  # the lines of a message are put together again before they are shown
 }
 # Where people are let hear of what there is: what opens and ends between two of these would be one message.
 PAUSES = (

@@ -12,7 +12,7 @@ from watchline.cli.demo.night.account import Account, read_account, untold
 from watchline.cli.demo.night.clock import last_night
 from watchline.cli.demo.night.heard import Heard, read_messages
 from watchline.cli.demo.night.play import Player
-from watchline.cli.demo.night.report import check_table, print_messages, timeline_table
+from watchline.cli.demo.night.report import check_table, messages_table, quiet_table, timeline_table
 from watchline.cli.demo.night.script import Script, write_script
 from watchline.cli.demo.night.verdict import compare, count_starts, wrong_starts
 from watchline.cli.demo.replay import open_producer
@@ -47,11 +47,12 @@ async def show_night(stack: Stack, printed: Sequence[str]) -> None:
 def judge(script: Script, account: Account, heard: Sequence[Heard]) -> None:
     """Print the timeline, the messages and the check; WatchlineError when anything is not as expected."""
     print_table(out, timeline_table(account.changes))
-    print_messages(out, heard, account.changes)
+    print_table(out, messages_table(heard, account.changes))
+    print_table(out, quiet_table(script.stories))
     lines, starts = compare(script, account), wrong_starts(script, account)
     print_table(out, check_table(lines))
     out.print(f"\nExpected starts: {count_starts(account)}")
     wrong = [f"{each.pipeline} {each.kind} is {each.judgement}" for each in lines if each.judgement != "as expected"]
     if wrong or starts:
         raise WatchlineError(f"the night did not come out as expected: {'; '.join([*wrong, *starts])}")
-    out.print(f"{len(lines)} incidents, all explained: none false, none missing", highlight=False)
+    out.print(f"{len(lines)} incidents, all explained: none false, none missing")

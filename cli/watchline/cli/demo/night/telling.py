@@ -24,7 +24,9 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An incident that must come, over by the end of the night; `told`: people hear of it, else only of its cause."""
+    """An incident that must come and be over by the end of the night; of one that is told `under` another pipeline's
+    people hear by a line in the message of that one only.
+    """
 
     pipeline: str
     kind: IncidentKind
@@ -32,7 +34,7 @@ class Outcome:
     resolved_at: datetime
     reason: ResolveReason
     why: str
-    told: bool = True
+    under: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,13 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Some pipelines, what they send, and what must come of it."""
+    """Some pipelines, what they send, and what must come of it; `quiet` says what nobody must hear of, and why."""
 
-    title: str
     declared: tuple[PipelineDeclared, ...]
     sent: tuple[Sent, ...]
     outcomes: tuple[Outcome, ...] = ()
     dues: tuple[Due, ...] = ()
+    quiet: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ def missed_start(night: Night) -> Story:
     name, began = "crm_contacts", night.at("22:40")
     schedule = Schedule(cron="0 22 * * *", timezone=TIMEZONE, grace_seconds=900)
     return Story(
-        "a missed start",
         (declare(night, name, owner="sales", schedule=schedule),),
         tuple(Run(name, "by hand").whole(began, night.at("22:50"))),
         (
@@ -36,7 +35,6 @@ def hung_run(night: Night) -> Story:
     hung = Run(name, "hung")
     error = RunError(type="KeyboardInterrupt", message="stopped by hand")
     return Story(
-        "a hung run",
         (declare(night, name, owner="billing", timeliness=Timeliness(max_duration_seconds=3600)),),
         (
             hung.start(began),
@@ -56,7 +54,6 @@ def lost_host(night: Night) -> Story:
     run = Run(name, "cut off", host="etl-07")
     beats = tuple(run.beat(night.at("23:00:30") + minute * HEARTBEAT) for minute in range(21))
     return Story(
-        "a lost host",
         (declare(night, name, owner="web"),),
         (
             run.start(began, heartbeat_seconds=HEARTBEAT.total_seconds()),
@@ -82,4 +79,5 @@ def retried_failure(night: Night) -> Story:
         sent.append(run.start(night.at(begins), attempt=number))
         sent.append(run.end(night.at(begins), night.at(ends), attempt=number, **outcome))
     declared = declare(night, name, owner="marketing", retries=Retries(limit=2, wait_seconds=1800))
-    return Story("a failure that is tried again", (declared,), tuple(sent))
+    quiet = "ads_spend: two attempts of a run failed and the third succeeded"
+    return Story((declared,), tuple(sent), quiet=quiet)

@@ -42,8 +42,8 @@ def late_upstream(night: Night) -> Story:
         sent += [each for at in loads for each in _load(name, at + done - timedelta(minutes=2), at + done)]
         stale = last + done + timedelta(minutes=limit)
         why = f"last change {on_the_wall(last + done)}, limit {limit} min; waits for {UPSTREAM}"
-        outcomes.append(Outcome(name, "freshness", stale, back + done, "recovered", why, told=False))
-    return Story("a late upstream with five dependants", tuple(declared), tuple(sent), tuple(outcomes))
+        outcomes.append(Outcome(name, "freshness", stale, back + done, "recovered", why, under=UPSTREAM))
+    return Story(tuple(declared), tuple(sent), tuple(outcomes))
 
 
 def _declare(night: Night, name: str, source: str, limit: int) -> PipelineDeclared:

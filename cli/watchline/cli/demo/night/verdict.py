@@ -64,7 +64,12 @@ def _differences(expected: dict[tuple[str, datetime], str], account: Account) ->
 
 
 def _line(outcome: Outcome, found: Incident | None) -> Line:
-    expected = _text(outcome.opened_at, outcome.resolved_at, outcome.reason, told=outcome.told)
+    expected = _text(
+        outcome.opened_at,
+        outcome.resolved_at,
+        outcome.reason,
+        told=_told(told=outcome.under is None, under=outcome.under),
+    )
     if found is None:
         return Line(outcome.pipeline, outcome.kind, expected, "nothing", "missing", outcome.why)
     text = _found(found)
@@ -73,10 +78,16 @@ def _line(outcome: Outcome, found: Incident | None) -> Line:
 
 
 def _found(one: Incident) -> str:
-    return _text(one.opened_at, one.resolved_at, one.reason, told=one.told)
+    return _text(one.opened_at, one.resolved_at, one.reason, told=_told(told=one.told, under=one.under))
 
 
-def _text(opened: datetime, resolved: datetime | None, reason: str | None, *, told: bool) -> str:
+def _text(opened: datetime, resolved: datetime | None, reason: str | None, *, told: str) -> str:
     """Opened, resolved and why, and whether people heard of it: all that is compared, to the second."""
     end = "open" if resolved is None else f"{clock(resolved)} {(reason or 'resolved').replace('_', ' ')}"
-    return f"{clock(opened)} to {end}, {'told' if told else 'not told'}"
+    return f"{clock(opened)} to {end}, {told}"
+
+
+def _told(*, told: bool, under: str | None) -> str:
+    if under is not None:
+        return f"{'told although' if told else 'told'} under {under}"
+    return "told" if told else "not told"
