@@ -51,7 +51,7 @@ def demo(*, keep: bool, limit: int | None, scenario: str) -> None:
     code 1 when one is false or missing. Always on the embedded servers.
 
     \b
-    Settings of the history (both, to use servers of your own instead of the embedded ones):
+    Settings of the history (both, to use servers of your own instead):
       WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
       WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
 

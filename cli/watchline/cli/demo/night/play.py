@@ -42,7 +42,7 @@ RHYTHM = {
 }
 # Where people are let hear of what there is: what opens and ends between two of these would be one message.
 PAUSES = (
-    "22:05", "22:20", "22:55", "23:28", "23:35", "00:20", "01:00", "02:15", "04:20", "04:50", "06:30",
+    "22:05", "22:20", "22:55", "23:28", "23:35", "00:20", "01:00", "02:15", "04:20", "04:34", "04:50", "06:30",
 )  # fmt: skip
 REACHED = "select count(*) from ingestion where log_epoch = $1 and pulse_at >= $2"
 UNTOLD = "select count(*) from alert_outbox where state = 'pending'"

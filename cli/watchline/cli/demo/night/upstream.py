@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from watchline.cli.demo.night.clock import Night, on_the_wall
+from watchline.cli.demo.night.clock import Night, clock
 from watchline.cli.demo.night.telling import Outcome, Run, Sent, Story, declare
 from watchline.schemas.declaration import Dataset, Freshness
 from watchline.schemas.events import PipelineDeclared
@@ -13,13 +13,14 @@ from watchline.schemas.events import PipelineDeclared
 HALF_HOUR = timedelta(minutes=30)
 UPSTREAM = "raw_orders"
 TAKES = timedelta(minutes=5)
-# What each reads, how many minutes after the load of the orders it is done, and how old its data may be.
+MINUTE, LIMIT = timedelta(minutes=1), timedelta(minutes=80)
+# What each reads, and how many minutes after the load of the orders has begun it is done.
 DEPENDANTS = {
-    "orders_clean": (UPSTREAM, 7, 85),
-    "stock_levels": ("orders_clean", 9, 85),
-    "orders_daily": ("orders_clean", 11, 85),
-    "revenue": ("orders_daily", 13, 85),
-    "finance_export": ("revenue", 15, 85),
+    "orders_clean": (UPSTREAM, 6),
+    "stock_levels": ("orders_clean", 8),
+    "orders_daily": ("orders_clean", 10),
+    "revenue": ("orders_daily", 12),
+    "finance_export": ("revenue", 14),
 }
 
 
@@ -36,19 +37,18 @@ def late_upstream(night: Night) -> Story:
             "last load 03:05; warns after 60 min, fails after 90 min",
         )
     ]  # fmt: skip
-    for name, (source, minutes, limit) in DEPENDANTS.items():
-        done = timedelta(minutes=minutes)
-        declared.append(_declare(night, name, source, limit))
-        sent += [each for at in loads for each in _load(name, at + done - timedelta(minutes=2), at + done)]
-        stale = last + done + timedelta(minutes=limit)
-        why = f"last change {on_the_wall(last + done)}, limit {limit} min; waits for {UPSTREAM}"
-        outcomes.append(Outcome(name, "freshness", stale, back + done, "recovered", why, under=UPSTREAM))
+    for name, (source, minutes) in DEPENDANTS.items():
+        done = minutes * MINUTE
+        declared.append(_declare(night, name, source))
+        sent += [each for at in loads for each in _load(name, at + done - MINUTE, at + done)]
+        why = f"last change {clock(last + done)}, limit {LIMIT // MINUTE} min; waits for {UPSTREAM}"
+        outcomes.append(Outcome(name, "freshness", last + done + LIMIT, back + done, "recovered", why, under=UPSTREAM))
     return Story(tuple(declared), tuple(sent), tuple(outcomes))
 
 
-def _declare(night: Night, name: str, source: str, limit: int) -> PipelineDeclared:
+def _declare(night: Night, name: str, source: str) -> PipelineDeclared:
     return declare(
-        night, name, owner="analytics", freshness=Freshness(max_age_seconds=limit * 60),
+        night, name, owner="analytics", freshness=Freshness(max_age_seconds=LIMIT.total_seconds()),
         sources=(Dataset(name=source),), targets=(Dataset(name=name),),
     )  # fmt: skip
 
