@@ -53,7 +53,8 @@ def build_application(settings: StreamsSettings) -> StreamsApp:
             await shell.absorb(events)
 
     _forget_what_moved(app, runs, declarations, runs_folder, declarations_folder)
-    _pulse(app, settings, runs)
+    if settings.pulses:
+        _pulse(app, settings, runs)
     return app
 
 

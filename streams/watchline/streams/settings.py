@@ -25,6 +25,7 @@ class StreamsSettings(BaseSettings):
         default=0, ge=0, lt=MAX_EPOCHS, description="raise it by one when the topics were lost and made anew"
     )
     pulse_seconds: float = Field(default=5.0, gt=0, le=60)
+    pulses: bool = Field(default=True, description="off where somebody else writes the pulses: a log that is replayed")
     settle_seconds: float = Field(default=30.0, ge=0, le=3600)
     batch_size: int = Field(default=2000, ge=1, le=20_000)
     fetch_wait_ms: int = Field(default=20, ge=1, le=5000)

@@ -13,6 +13,8 @@ import click
 
 from watchline.cli.console import StartReport, err
 from watchline.cli.demo.history import read_history
+from watchline.cli.demo.night.play import RHYTHM
+from watchline.cli.demo.night.show import show_night
 from watchline.cli.demo.show import show
 from watchline.cli.dev.servers import EmbeddedServers, ForeignServers, Servers, named_by_environment
 from watchline.cli.dev.stack import Stack
@@ -28,24 +30,61 @@ NOTIFIER = {"WATCHLINE_GROUP_WAIT_SECONDS": "0", **{f"WATCHLINE_SLACK_{name}": "
 @click.command()
 @click.option("--keep", is_flag=True, help=f"Keep the data in {KEPT} and everything running until Ctrl-C.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="RUNS", help="Replay only the oldest RUNS runs.")
-def demo(*, keep: bool, limit: int | None) -> None:
-    """Replay real CI runs through the whole of Watchline and print what was found.
+@click.option(
+    "--scenario",
+    type=click.Choice(["history", "night"]),
+    default="history",
+    show_default=True,
+    help="What is shown.",
+)
+def demo(*, keep: bool, limit: int | None, scenario: str) -> None:
+    """Show the whole of Watchline at work on this machine: real history, or one night full of trouble.
 
-    28,191 Jenkins runs of ten Apache projects (2020 to 2024) become events, travel
+    history: 28,191 Jenkins runs of ten Apache projects (2020 to 2024) become events, travel
     through Kafka, are judged by the streams worker and stored in Postgres. Prints the
     pipelines, the ten strongest anomalies and the SQL to see more. Exit code 1 when the
     totals in Postgres differ from the file. Nothing is left behind without --keep.
 
+    night: fourteen pipelines from 20:00 to 09:00, over the end of summer time, in a
+    minute: a missed start, a hung run, a lost host, a late upstream, 20 min without
+    Kafka, a failure that is tried again. Prints every incident and every message. Exit
+    code 1 when one is false or missing. Always on the embedded servers.
+
     \b
-    Settings (both, to use servers of your own instead of the embedded ones):
+    Settings of the history (both, to use servers of your own instead):
       WATCHLINE_KAFKA_BOOTSTRAP_SERVERS   host:port[,host:port…]
       WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
 
     \b
     Example:
       watchline demo --keep
+      watchline demo --scenario night
     """
+    if scenario == "night" and (keep or limit):
+        raise click.UsageError("--keep and --limit are for the history: the night is played as a whole and forgotten")
     configure_command_logs()
+    if scenario == "night":
+        _play_night()
+    else:
+        _replay_history(keep=keep, limit=limit)
+
+
+def _play_night() -> None:
+    report = StartReport(err)
+    printed: list[str] = []
+    with stopped_by_signal(), _directory(keep=False) as directory:
+        servers = EmbeddedServers(directory, announce=report.announce)  # pulses of old times are for a log of our own
+        environment = {**NOTIFIER, **RHYTHM}
+        stack = Stack(directory, servers, announce=report.announce, show_alert=printed.append, environment=environment)
+        try:
+            with stack:
+                report.done()
+                asyncio.run(show_night(stack, printed))
+        finally:
+            report.abandon()
+
+
+def _replay_history(*, keep: bool, limit: int | None) -> None:
     report = StartReport(err)
     history = read_history(limit)
     alerts: list[str] = []

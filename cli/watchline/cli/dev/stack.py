@@ -113,9 +113,9 @@ class Stack:
             log=log,
             environment={
                 **self.servers.environment,
+                "COLUMNS": str(shutil.get_terminal_size().columns),  # alerts are shown in this terminal
                 **self._environment,
                 "PYTHONUNBUFFERED": "1",
-                "COLUMNS": str(shutil.get_terminal_size().columns),  # alerts are shown in this terminal
                 "WATCHLINE_READY_FILE": str(ready),
                 "TMPDIR": str(self._scratch),  # what a service leaves behind goes away with the directory
             },
