@@ -45,6 +45,7 @@ TABLES: dict[str, dict[str, str]] = {
         "incidents": "select",
         "incident_events": "select",
         "pipelines": "select",
+        "run_ancestry": "select",
         "alembic_version": "select",
     },
     READER: {},  # only the views
