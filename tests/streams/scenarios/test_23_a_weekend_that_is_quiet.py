@@ -8,13 +8,14 @@ import pytest
 
 from folds.log import Log, ended
 from folds.schedules import DAY, utc
+from watchline.streams.detection.verdict import Reason
 
 MONDAY = utc("2026-10-05 06:00")
 WEEK = (1_000_000,) * 5 + (5_000,) * 2
 QUIET = 5_000
 
 
-def judged(weeks: int, *after: int, noise: float = 0.05) -> list[list[str]]:
+def judged(weeks: int, *after: int, noise: float = 0.05) -> list[list[Reason]]:
     """Why each run after the history was flagged: whole weeks, and the five working days before the next Saturday."""
     log, chance, found = Log(), random.Random(1), []
     history = WEEK * weeks + WEEK[:5]
