@@ -150,7 +150,7 @@ async def test_the_notifier_may_not(statement: str, told: str) -> None:
         "comment on view reporting.runs is 'x'",
         "select pg_read_file('/etc/passwd')",
         "copy (select 1) to program 'true'",
-        "copy (select 1) to '/tmp/mine'",
+        "copy (select 1) to '/nowhere/mine'",
         "select lo_import('/etc/passwd')",
         "set role watchline_writer",
         "alter role watchline_reader login",

@@ -32,6 +32,8 @@ TABLES: dict[str, dict[str, str]] = {
         "incident_events": "select, insert",
         "alert_outbox": "select, insert",
         "dead_letters": "select, insert, update",  # update: `watchline dead-letters redrive` and `discard`
+        "commands": "select, insert",
+        "anomaly_feedback": "select, insert, update",
         "ingestion": "select, insert, update",
         "ingestion_hours": "select, insert, update",
         "sink_offsets": "select, insert, update",
@@ -42,7 +44,7 @@ TABLES: dict[str, dict[str, str]] = {
         "alert_deliveries": "insert",
         "alert_messages": "select, insert, update",
         "alert_storms": "select, insert, update",
-        "incidents": "select",
+        "incidents": "select",  # who takes care of it is not reminded
         "incident_events": "select",
         "pipelines": "select",
         "run_ancestry": "select",

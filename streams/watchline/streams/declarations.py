@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 from zoneinfo import ZoneInfo
@@ -18,6 +19,7 @@ from watchline.streams.rows import DeclarationRow
 from watchline.streams.slots.timetable import Timetable, read_timetable
 
 log = structlog.get_logger()
+KEPT_FIRING = {"freshness": 300 * SECOND}  # unless declared: data that flaps round its limit is one incident
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Declared:
     timezone: str = "UTC"
     first_declared_at: int | None = None
     timetable: Timetable | None = None
+    keep_firing: tuple[tuple[str, int], ...] = ()  # how long each kind of incident outlives its condition
+    commanded: tuple[tuple[str, int], ...] = ()  # checks muted by command, and until when
 
     def watches(self, check: str, at: int) -> bool:
         """Whether `check` may have an incident at `at`: active, not muted, and with a limit for the age of data."""
@@ -45,7 +49,9 @@ class Declared:
             return False
         if check == "missed_start" and self.timetable is None:
             return False
-        return not any(_covers(mute, check, at) for mute in self.mutes)
+        if any(_covers(mute, check, at) for mute in self.mutes):
+            return False
+        return not any(name in (check, "all") and at < until for name, until in self.commanded)
 
     @property
     def limits_lag(self) -> bool:
@@ -61,7 +67,19 @@ class Declared:
         """When the mutes that cover `check` at `at` will all have ended; None when one has no end."""
         ends = [mute.until for mute in self.mutes if _covers(mute, check, at)]
         known = [to_micros(end) for end in ends if end is not None]
-        return max(known, default=at) if len(known) == len(ends) else None
+        if len(known) < len(ends):
+            return None
+        known += [until for name, until in self.commanded if name in (check, "all") and at < until]
+        return max(known, default=at)
+
+    def outlives(self, kind: str) -> int:
+        """How long an incident of `kind` stays open after its condition has cleared."""
+        return dict(self.keep_firing).get(kind, 0)
+
+    def with_mutes(self, commanded: Mapping[str, int]) -> Declared:
+        """The same with exactly these mutes by command."""
+        found = tuple(commanded.items())
+        return self if found == self.commanded else replace(self, commanded=found)
 
     @cached_property
     def zone(self) -> ZoneInfo | None:
@@ -110,6 +128,7 @@ def read_declaration(row: DeclarationRow) -> Declared:
         lag_warning=_micros(freshness.warn_lag_seconds if freshness else None),
         timeliness_limit=_micros(timeliness.max_duration_seconds if timeliness else None),
         mutes=event.mutes + (defaults.mutes if defaults else ()),
+        keep_firing=_keep_firing(event),
         rules=event.anomaly_rules,
         retries=event.retries,
         timezone=event.schedule.timezone if event.schedule else "UTC",
@@ -120,3 +139,9 @@ def read_declaration(row: DeclarationRow) -> Declared:
 
 def _micros(seconds: float | None) -> int | None:
     return None if seconds is None else ceil(seconds * SECOND)
+
+
+def _keep_firing(event: PipelineDeclared) -> tuple[tuple[str, int], ...]:
+    """Ours, then those of the type, then those of the pipeline: the last word holds."""
+    said = (event.type_defaults.keep_firing if event.type_defaults else ()) + event.keep_firing
+    return tuple((KEPT_FIRING | {one.check: ceil(one.seconds * SECOND) for one in said}).items())

@@ -79,6 +79,13 @@ class OpenIncident(msgspec.Struct, array_like=True):
     clean_runs: int = 0
     adopted: bool = False
     run_id: bytes | None = None
+    acknowledged_at: int | None = None
+    acknowledged_by: str | None = None
+    snoozed_until: int | None = None
+    note: str | None = None
+    cleared_at: int | None = None  # since when its condition holds no more, while it is kept open
+    clear_reason: Literal["recovered", "adopted"] = "recovered"
+    flaps: int = 0  # how often the condition was gone and came back
 
 
 class HeldFailure(msgspec.Struct, array_like=True):
@@ -122,6 +129,15 @@ class Clock(msgspec.Struct, array_like=True, gc=False):
     resumed_at: int
 
 
+class Flagged(msgspec.Struct, array_like=True):
+    """A metric of a run that was flagged, and what feedback on it needs; only the first answer teaches."""
+
+    run_id: bytes
+    metric: str
+    token: bytes
+    answered: bool = False
+
+
 class RunsRow(msgspec.Struct, array_like=True):
     """Everything about the runs of one pipeline that must change together."""
 
@@ -137,6 +153,9 @@ class RunsRow(msgspec.Struct, array_like=True):
     expected: Expected | None = None
     clock: Clock | None = None  # in the one row a partition that is no pipeline's: see `clock_key`
     held: list[HeldFailure] = msgspec.field(default_factory=list)
+    mutes: dict[str, int] = msgspec.field(default_factory=dict)  # by command: until when each check is muted
+    quiet: list[str] = msgspec.field(default_factory=list)  # kinds closed by hand that have not been well since
+    flagged: list[Flagged] = msgspec.field(default_factory=list)  # the newest few, oldest first
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):

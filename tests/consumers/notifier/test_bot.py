@@ -11,15 +11,14 @@ from typing import Any
 import asyncpg
 import pytest
 import structlog
-from pydantic import SecretStr
 
-from slack.fake import HANG, RESET, Answer, FakeSlack
+from slack.fake import RESET, Answer, FakeSlack
 from slack.incidents import after, changed, enqueue, incident, reach, record, resolved
 from slack.workspace import FakeWorkspace, Posted
 
 Start = Callable[..., Awaitable[asyncio.Event]]
 Bot = Mapping[str, Any]
-DATA, SALES = "C000DATA", "C00SALES"
+DATA = "C000DATA"
 
 
 async def test_an_incident_is_one_message_that_says_how_it_ended(
@@ -160,63 +159,6 @@ async def test_a_message_that_was_deleted_is_posted_anew_with_all_its_incidents(
     assert "2 resolved" in post.text
 
 
-@pytest.mark.parametrize("lost", [HANG, RESET])
-async def test_a_post_whose_answer_got_lost_is_recognised_and_not_repeated(
-    lost: Answer, connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.answers["chat.postMessage"].append(lost)
-    await start(**bot, request_timeout_seconds=1)
-
-    row = await reach(connection, await enqueue(connection, incident()), "state = 'sent'")
-
-    assert len(workspace.posts(DATA)) == 1
-    assert (row["in_doubt_since"], row["unanswered"]) == (None, 0)
-    assert len(workspace.called("conversations.history")) == 1
-
-
-async def test_a_reply_whose_answer_got_lost_is_recognised_and_not_repeated(
-    connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    opened = incident()
-    await start(**bot)
-    await reach(connection, await enqueue(connection, opened), "state = 'sent'")
-
-    workspace.answers["chat.postMessage"].append(RESET)
-    await reach(connection, await enqueue(connection, resolved(opened, after(hours=1))), "state = 'sent'")
-
-    assert [each.is_reply for each in workspace.messages[DATA]] == [False, True]
-
-
-async def test_a_post_in_doubt_is_looked_for_behind_many_others(
-    connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.answers["chat.postMessage"].append(RESET)
-    workspace.answers["conversations.history"].append(Answer(429, "ratelimited", {"Retry-After": "1"}))
-    opened = await enqueue(connection, incident())
-    await start(**bot)
-    await workspace.until(lambda: len(workspace.called("conversations.history")) == 1)
-    for number in range(250):  # others talk in the channel meanwhile
-        await _say(workspace, f"chatter {number}")
-
-    await reach(connection, opened, "state = 'sent'")
-
-    assert sum("orders_daily" in each.text for each in workspace.posts(DATA)) == 1
-    assert len(workspace.called("conversations.history")) == 4
-
-
-async def test_without_the_right_to_read_a_post_in_doubt_is_repeated_once_and_says_so(
-    connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.unreadable.add(DATA)
-    workspace.answers["chat.postMessage"].append(RESET)
-    await start(**bot)
-
-    await reach(connection, await enqueue(connection, incident()), "state = 'sent'")
-
-    first, second = workspace.posts(DATA)
-    assert ["perhaps a repetition" in each.text for each in (first, second)] == [False, True]
-
-
 async def test_a_channel_by_its_name_is_known_by_its_id_after_the_first_answer(
     connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
 ) -> None:
@@ -229,84 +171,6 @@ async def test_a_channel_by_its_name_is_known_by_its_id_after_the_first_answer(
     await reach(connection, await enqueue(connection, incident(pipeline="stock")), "state = 'sent'")
 
     assert [each.text.split(":")[0] for each in workspace.posts(DATA)] == ["🔴 orders_daily", "🔴 stock"]
-
-
-@pytest.mark.parametrize("error", ["channel_not_found", "not_in_channel", "is_archived"])
-async def test_a_channel_that_the_bot_may_not_use_is_left_for_the_fallback(
-    error: str, connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.errors[DATA] = error
-    await start(**bot, slack_fallback_channel=SALES)
-
-    await reach(connection, await enqueue(connection, incident()), "state = 'sent'")
-
-    assert len(workspace.posts(SALES)) == 1
-    told = await connection.fetch("select channel, outcome, detail from alert_deliveries order by delivery_id")
-    assert [tuple(each) for each in told] == [(DATA, "rejected", error), (SALES, "accepted", None)]
-
-
-@pytest.mark.parametrize("error", ["invalid_auth", "token_revoked"])
-async def test_with_a_refused_token_nothing_is_sent_and_nothing_is_lost(
-    error: str, connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.token_error = error
-    routes = SecretStr(json.dumps([{"owner": "stock", "channel": SALES}]))
-    first = await enqueue(connection, incident())
-    second = await enqueue(connection, incident(owner="stock"))
-    with structlog.testing.capture_logs() as logs:
-        stop = await start(**bot, slack_routes=routes)
-        await reach(connection, first, "attempts = 1 and claimed_by is null")
-        await reach(connection, second, "attempts = 1 and claimed_by is null")
-        stop.set()
-
-    states = await connection.fetch("select state, last_error from alert_outbox order by alert_id")
-    loud = [each for each in logs if each["event"] == "slack.token_refused"]
-    assert len(workspace.calls) == 1
-    assert {row["state"] for row in states} == {"pending"}
-    assert [(each["log_level"], each["error"]) for each in loud] == [("error", error)]
-
-
-async def test_with_a_refused_token_the_fallback_webhook_takes_over(
-    connection: asyncpg.Connection, workspace: FakeWorkspace, slack: FakeSlack, bot: Bot, start: Start
-) -> None:
-    workspace.token_error = "token_revoked"
-    await start(**bot, slack_fallback_webhook_url=SecretStr(slack.url))
-
-    await reach(connection, await enqueue(connection, incident()), "state = 'sent'")
-
-    assert len(slack.accepted) == 1
-
-
-@pytest.mark.parametrize("error", ["msg_too_long", "invalid_blocks"])
-async def test_a_message_that_is_refused_for_its_form_is_posted_without_blocks(
-    error: str, connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.answers["chat.postMessage"].append(Answer(200, error))
-    await start(**bot)
-
-    await reach(connection, await enqueue(connection, incident()), "state = 'sent'")
-
-    (post,) = workspace.posts(DATA)
-    assert post.blocks == []
-    assert "orders_daily" in post.text
-
-
-async def test_retry_after_is_obeyed_by_that_channel_and_not_by_another(
-    connection: asyncpg.Connection, workspace: FakeWorkspace, bot: Bot, start: Start
-) -> None:
-    workspace.answers["chat.postMessage"].append(Answer(429, "ratelimited", {"Retry-After": "4"}))
-    routes = SecretStr(json.dumps([{"owner": "stock", "channel": SALES}]))
-    parked = await enqueue(connection, incident())
-    await start(**bot, slack_routes=routes)
-    await workspace.until(lambda: len(workspace.calls) == 1)
-
-    await reach(connection, await enqueue(connection, incident(owner="stock")), "state = 'sent'")
-    free = len(workspace.posts(DATA))
-    await reach(connection, parked, "state = 'sent'")
-
-    first, other, again = workspace.called("chat.postMessage")
-    assert (free, other.arguments["channel"]) == (0, SALES)
-    assert again.at - first.at >= 4
 
 
 async def test_no_request_is_faster_than_the_pace_of_a_channel(
@@ -343,8 +207,3 @@ async def test_the_token_is_in_no_log_and_in_no_row(
     assert any(each.name.startswith("httpcore") for each in ours)
     assert "canary" not in f"{captured} {[tuple(row) for row in rows]}"
     assert "canary" not in " ".join(each.getMessage() for each in ours)
-
-
-async def _say(workspace: FakeWorkspace, text: str) -> None:
-    last = workspace.messages[DATA][-1].ts
-    workspace.messages[DATA].append(Posted(ts=f"{float(last) + 0.000001:.6f}", text=text, blocks=[], metadata=None))

@@ -66,9 +66,12 @@ async def test_a_late_row_after_all_of_ours_is_found_without_a_write(memory: Mem
     await write(rows, a=b"7")
     memory.append(CHANGELOG, 0, b"a", b"3")
 
+    await rows.healer.look(at_ends=False)
+    before = len(written(memory))
     await rows.healer.look()
     await rows.healer.look()
 
+    assert before == 2
     assert written(memory) == [(b"a", b"7"), (b"a", b"3"), (b"a", b"7")]
 
 
@@ -89,6 +92,7 @@ async def test_the_table_looks_by_itself(
     memory: MemoryBroker, app: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("watchline.streams.transport.table.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("watchline.streams.transport.table.ENDS_EVERY", 3)
     await app.start()
     await write(rows, a=b"7")
     memory.append(CHANGELOG, 0, b"a", b"3")
@@ -126,6 +130,22 @@ async def test_a_gap_that_does_no_harm_is_read_once_and_answered_by_nothing(
 
     assert written(memory) == before
     assert app.consumer.ranges == [(PLACE, range(1, 2))]
+
+
+async def test_a_late_row_is_not_answered_once_a_newer_one_of_another_has_come(
+    memory: MemoryBroker, app: Any, rows: Any
+) -> None:
+    await app.start()
+    await write(rows, a=b"7")
+    memory.append(CHANGELOG, 0, b"a", b"3")
+    await write(rows, b=b"7")
+    memory.append(CHANGELOG, 0, b"a", b"9")
+    await write(rows, b=b"8")
+
+    await rows.healer.look()
+
+    assert len(written(memory)) == 5
+    assert len(app.consumer.ranges) == 2
 
 
 async def test_rows_are_written_again_in_slices(

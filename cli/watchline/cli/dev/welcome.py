@@ -24,6 +24,6 @@ def describe_stack(stack: Stack) -> None:
 
 
 def alerts_go(environment: Mapping[str, str]) -> str:
-    """Where the notifier takes alerts: to Slack when it has a bot or a webhook."""
-    ways = ("WATCHLINE_SLACK_BOT_TOKEN", "WATCHLINE_SLACK_WEBHOOK_URL")
-    return "go to Slack" if any(read_secret(environment, way) for way in ways) else "appear here"
+    """Where the notifier takes alerts that no route takes: to Slack when it has a channel or a webhook."""
+    named = environment.get("WATCHLINE_SLACK_CHANNEL") or read_secret(environment, "WATCHLINE_SLACK_WEBHOOK_URL")
+    return "go to Slack" if named else "appear here"

@@ -115,7 +115,8 @@ def _closed(alerts: Sequence[Alert]) -> set[int]:
         before = [alert for alert in members if alert.incident.transition != "resolved"]
         if len(before) == len(members):
             continue
-        if all(not alert.announced for alert in members) if not before else all(alert.held for alert in before):
+        unheard = all(alert.held for alert in before) if before else not any(alert.announced for alert in members)
+        if unheard:
             closed |= {alert.alert_id for alert in members}
     return closed
 

@@ -59,13 +59,16 @@ async def run(settings: NotifierSettings, stop: asyncio.Event) -> None:
 
 
 async def together(lanes: Iterable[Coroutine[None, None, None]]) -> None:
-    """Run all until they end; the first error ends the others and is raised by itself."""
+    """Run all until they end; the first error ends the others and is raised by itself, further ones are logged."""
     try:
         async with asyncio.TaskGroup() as group:
             for lane in lanes:
                 group.create_task(lane)
     except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        first, *others = errors.exceptions
+        for other in others:
+            log.error("notifier.failed_too", reason=printable(f"{type(other).__name__}: {other}", 400))
+        raise first from None
 
 
 async def notify(

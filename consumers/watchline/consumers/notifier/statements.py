@@ -14,6 +14,8 @@ with busy as (
     and next_attempt_at <= statement_timestamp() and not quiet
     and not exists (select from alert_outbox later where later.incident_id = o.incident_id
                     and later.transition_no > o.transition_no and not later.quiet)
+    and not exists (select from incidents held where held.incident_id = o.incident_id and (
+                    held.acknowledged_at is not null or held.snoozed_until > statement_timestamp()))
   union all
   select alert_id, group_key, refresh_at, created_at from alert_outbox
   where state in ('sent', 'failed') and destination = $4 and refresh_at <= statement_timestamp()

@@ -80,7 +80,7 @@ def _headline(incident: IncidentRecord, *, began_here: bool, reminder: bool) -> 
     if incident.transition == "resolved":
         lasted = duration(_lasted(incident))
         return f"{subject} (was open for {lasted})" if began_here else f"{subject} (resolved after {lasted})"
-    if reminder:
+    if reminder or incident.transition == "woken":
         return f"{subject} (still open)"
     if began_here or incident.transition == "opened":
         return subject
@@ -106,8 +106,22 @@ def _details(incident: IncidentRecord) -> Iterable[tuple[str, str]]:
     if incident.transition == "resolved":
         reason = REASONS.get(incident.resolve_reason or "")
         lasted = duration(_lasted(incident))
-        yield "Lasted", f"{lasted}, {reason}" if reason else lasted
+        yield "Lasted", f"{lasted}, {reason}{_by(incident)}" if reason else lasted
+    yield from _care(incident)
     yield "Owner", incident.owner or "nobody"
+
+
+def _by(incident: IncidentRecord) -> str:
+    """Whose command it was, if it was one."""
+    return f" by {incident.by}" if incident.by else ""
+
+
+def _care(incident: IncidentRecord) -> Iterable[tuple[str, str]]:
+    """Who takes care of it, and what was said about it."""
+    if incident.acknowledged_by:
+        yield "Acknowledged by", incident.acknowledged_by
+    if incident.note:
+        yield "Note", incident.note
 
 
 def _lasted(incident: IncidentRecord) -> float:

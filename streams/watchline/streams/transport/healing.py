@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -22,7 +22,7 @@ Records = Sequence[tuple[bytes, bytes | None]]
 class ReadsRanges(Protocol):
     """A consumer that also reads what it is not assigned."""
 
-    async def highwaters(self, *partitions: TP) -> dict[TP, int]:
+    async def ends_of(self, partitions: Collection[TP]) -> Mapping[TP, int]:
         """The end of each partition."""
         ...
 
@@ -74,9 +74,14 @@ class Healer:
     def __init__(self, table: StateTable) -> None:
         self._table = table
 
-    async def look(self) -> None:
-        """Look once at all partitions that are ours; raises what the broker or aiokafka raises."""
-        await self._look_at_the_ends()
+    async def look(self, *, at_ends: bool = True) -> None:
+        """Look once at all partitions that are ours; raises what the broker or aiokafka raises.
+
+        A gap shows with our next row; what is written into a partition that has no news only `at_ends`, which asks
+        the broker.
+        """
+        if at_ends:
+            await self._look_at_the_ends()
         for partition, trail in list(self._table.trails.items()):
             while trail.foreign and self._ours(partition):
                 await self._read(partition, trail)
@@ -95,13 +100,12 @@ class Healer:
         return cast(ReadsRanges, self._table.app.consumer)
 
     async def _look_at_the_ends(self) -> None:
-        """Nothing of ours comes after what is written late into a partition that has no news."""
         before = {
             self._place(partition): trail.next_offset
             for partition, trail in self._table.trails.items()
             if not trail.unanswered and trail.next_offset is not None and self._ours(partition)
         }
-        ends = await self._reader.highwaters(*before) if before else {}
+        ends = await self._reader.ends_of(before) if before else {}
         for place, next_offset in before.items():
             trail = self._table.trails[place.partition]
             if not trail.unanswered and trail.next_offset == next_offset:  # else the end may be our own
@@ -112,8 +116,8 @@ class Healer:
 
         A key with a newer one is left alone: then it is us who slept.
         """
-        offsets, records, newer = trail.foreign[0], 0, set[bytes]()
-        stale: set[bytes] = set()
+        offsets, records = trail.foreign[0], 0
+        stale, newer = set(trail.stale), set[bytes]()
         async with aclosing(self._reader.read_range(self._place(partition), offsets)) as chunks:
             async for chunk in chunks:
                 if not self._ours(partition):
@@ -126,7 +130,7 @@ class Healer:
         if offsets in trail.foreign:  # else all was read again meanwhile
             trail.foreign.remove(offsets)
             trail.records += records
-            trail.stale |= stale - newer
+            trail.stale = stale - newer
 
     async def _write_again(self, partition: int, trail: Trail) -> None:
         """Slice by slice, so that no batch has to wait for long."""

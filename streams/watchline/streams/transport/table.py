@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any, cast
 
 import structlog
 from aiokafka.errors import KafkaError
 from faust.tables.table import Table
 from faust.types import TP, EventT
+from faust.types.tuples import Message
 from mode import Service
 
 from watchline.streams.transport.healing import Healer, Trail
@@ -19,6 +21,7 @@ from watchline.streams.transport.producer import SentBatch, raw_producer
 
 log = structlog.get_logger()
 LOOK_SECONDS = 5.0
+ENDS_EVERY = 6  # looks
 
 Rows = Mapping[bytes, bytes | None]
 
@@ -71,9 +74,9 @@ class StateTable(Table[bytes, bytes]):
     async def _store_when_durable(self, partition: int, rows: Rows, sent: list[SentBatch]) -> None:
         metadata = await asyncio.gather(*(future for future, _ in sent))
         self._keep((partition, key, row) for key, row in rows.items())
-        for written, (_, count) in zip(metadata, sent, strict=True):
-            self.trails[partition].wrote(written.offset, count)
-            self._note_offset(partition, written.offset, count)
+        for written, (_, records) in zip(metadata, sent, strict=True):
+            self.trails[partition].wrote(written.offset, records)
+            self._note_offset(partition, written.offset, records)
 
     def _note_offset(self, partition: int, offset: int, count: int) -> None:
         """What we wrote ourselves need not be read again when a rebalance leaves the partition with us.
@@ -102,14 +105,16 @@ class StateTable(Table[bytes, bytes]):
 
     def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
         """Apply changelog records in their order, without those that are older than what is held."""
-        for event in batch:
-            message = event.message
-            key, row, trail = cast(bytes, message.key), message.value, self.trails[message.partition]
+        self._keep(self._current(event.message for event in batch))
+
+    def _current(self, messages: Iterable[Message]) -> Iterator[tuple[int, bytes, bytes | None]]:
+        for message in messages:
+            key, row, stale = cast(bytes, message.key), message.value, self.trails[message.partition].stale
             if self.late(key, row):
-                trail.stale.add(key)
+                stale.add(key)
             else:
-                trail.stale.discard(key)
-                self._keep([(message.partition, key, row)])
+                stale.discard(key)
+                yield message.partition, key, row
 
     async def on_recovery_completed(self, active_tps: set[TP], standby_tps: set[TP]) -> None:
         """From here on whatever follows what was read is ours."""
@@ -121,10 +126,12 @@ class StateTable(Table[bytes, bytes]):
 
     @Service.task
     async def _heal(self) -> None:
-        while not self.should_stop:
+        for number in count(1):
             await self.sleep(LOOK_SECONDS)
+            if self.should_stop:
+                return
             try:
-                await self.healer.look()
+                await self.healer.look(at_ends=number % ENDS_EVERY == 0)
             except (KafkaError, TimeoutError) as error:  # it is looked at again
                 log.warning("changelog.unhealed", topic=self.changelog_topic_name, reason=repr(error))
             except Exception:  # likewise: a worker does not end because of it

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from sinking.records import declared
+from sinking.services import until
 from slack.fake import FakeSlack
 from slack.incidents import after, incident, reach, resolved, store
 from slack.workspace import FakeWorkspace
@@ -43,12 +44,6 @@ async def family(connection: asyncpg.Connection) -> list[str]:
     ]
     await store_declarations(connection, records)
     return names[1:]
-
-
-async def until(connection: asyncpg.Connection, count: str, wanted: int) -> None:
-    async with asyncio.timeout(30):
-        while await connection.fetchval(count) != wanted:
-            await asyncio.sleep(0.02)
 
 
 async def test_sixty_late_descendants_are_one_message_and_a_failure_is_its_own(

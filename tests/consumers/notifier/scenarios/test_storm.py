@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 from pydantic import SecretStr
 
+from sinking.services import until
 from slack.fake import Answer, FakeSlack
 from slack.incidents import after, enqueue, incident, reach, resolved, store
 from slack.workspace import FakeWorkspace
@@ -27,13 +28,6 @@ OPEN = "select count(*) from alert_storms where ended_at is null"
 def many(count: int, **changes: Any) -> list[IncidentRecord]:
     """New incidents, each of a pipeline of its own."""
     return [incident(pipeline=f"p{number}", **changes) for number in range(count)]
-
-
-async def until(connection: asyncpg.Connection, count: str, wanted: int) -> None:
-    """Wait until a query counts as many as are wanted."""
-    async with asyncio.timeout(30):
-        while await connection.fetchval(count) != wanted:
-            await asyncio.sleep(0.02)
 
 
 async def test_a_storm_is_one_message_that_follows_it_to_its_end_while_another_channel_goes_on(
