@@ -53,11 +53,12 @@ async def test_a_sink_and_a_notifier_do_their_work_as_their_roles(
         records.advanced(),
         records.anomaly(),
     ]
+    failure = records.incident(kind="failure")  # whose cause is looked for
     stop = asyncio.Event()
     admin = await asyncpg.connect(database)
     async with FakeSlack() as slack, running(settings_for(broker, topics, writer, alert_max_age_seconds=10**8)):
         alerting = asyncio.create_task(notifier.run(settings_of(told, slack), stop))
-        await produce(broker, topics, [*everything, records.ended(revision=3), records.incident(), records.letter()])
+        await produce(broker, topics, [*everything, records.ended(revision=3), failure, records.letter()])
 
         await until(admin, "select count(*) from runs where ended_at is not null", 1)
         await until(admin, "select count(*) from dead_letters", 1)
@@ -113,6 +114,7 @@ async def test_the_writer_may_not(statement: str, writer: str) -> None:
         "select * from runs",
         "update runs set anomalous = false",
         "delete from runs",
+        "delete from run_ancestry",
         "select * from dead_letters",
         "update sink_offsets set next_offset = 0",
         "update pipelines set owner = 'me'",

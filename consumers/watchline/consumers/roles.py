@@ -50,6 +50,7 @@ TABLES: dict[str, dict[str, str]] = {
         "ingestion": "select",
         "ingestion_hours": "select",
         "sink_offsets": "select",
+        "run_ancestry": "select",
         "alembic_version": "select",
     },
     READER: {},  # only the views

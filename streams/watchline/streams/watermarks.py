@@ -2,20 +2,25 @@
 
 A `timestamp` or `integer` watermark never goes back: a lower one is recorded as a regression. A `text` watermark has no
 order, so the one that was sent last (by time, then by id) holds.
+
+A time that lies ahead of when it was sent is kept as it is, but counts only up to then: it hides no lag, and the
+correct ones that follow are no regression.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from watchline.schemas import WatermarkAdvanced, flags
 from watchline.schemas.declaration import WatermarkKind
+from watchline.schemas.limits import CLOCK_SKEW
 from watchline.schemas.records import WatermarkRecord, revision_of
 from watchline.streams.effects import Effects
 from watchline.streams.instants import to_datetime, to_micros
 from watchline.streams.rows import Mark, WatermarksRow, holds_digest, remember_digest
 
 KEPT_DIGESTS = 64
+MOST_AHEAD = CLOCK_SKEW // timedelta(microseconds=1)
 MAX_MARKS_BYTES = 512 * 1024
 FEW_MARKS = 8  # so few fit, however long they are
 
@@ -60,7 +65,7 @@ def _mark_of(event: WatermarkAdvanced, regressions: int = 0) -> Mark:
 
 
 def _goes_back(mark: Mark, event: WatermarkAdvanced) -> bool:
-    sent, held = position_of(event.kind, event.watermark), position_of(mark.kind, mark.effective)
+    sent, held = _position_of_event(event), _position_of_mark(mark)
     return sent is not None and held is not None and event.kind == mark.kind and sent < held
 
 
@@ -68,7 +73,7 @@ def _advances(mark: Mark, event: WatermarkAdvanced) -> bool:
     """Whether `event` replaces `mark`; an event from a clock that runs ahead never does."""
     if flags.CLOCK_SKEW in event.flags:
         return False
-    sent, held = position_of(event.kind, event.watermark), position_of(mark.kind, mark.effective)
+    sent, held = _position_of_event(event), _position_of_mark(mark)
     if sent is not None and held is not None and event.kind == mark.kind and sent != held:
         return sent > held
     return (to_micros(event.occurred_at), event.event_id.bytes) > (mark.effective_at, mark.event_id)
@@ -80,8 +85,27 @@ def complete_until(row: WatermarksRow) -> int | None:
     None when none of them is a time.
     """
     marks = [row.marks[""]] if "" in row.marks else list(row.marks.values())
-    reached = [position_of(mark.kind, mark.effective) for mark in marks if mark.kind == "timestamp"]
+    reached = [_position_of_mark(mark) for mark in marks if mark.kind == "timestamp"]
     return min((position for position in reached if position is not None), default=None)
+
+
+def _position_of_event(event: WatermarkAdvanced) -> int | None:
+    return _counted(event.kind, event.watermark, to_micros(event.occurred_at))
+
+
+def _position_of_mark(mark: Mark) -> int | None:
+    return _counted(mark.kind, mark.effective, mark.effective_at)
+
+
+def _counted(kind: WatermarkKind, watermark: str, sent_at: int) -> int | None:
+    """Where a watermark stands; a time that is ahead of its sending by more than clocks differ stands there.
+
+    It is reckoned from the event and not from its flag, which a replay of old events does not give again.
+    """
+    position = position_of(kind, watermark)
+    if kind == "timestamp" and position is not None and position > sent_at + MOST_AHEAD:
+        return sent_at
+    return position
 
 
 def position_of(kind: WatermarkKind, watermark: str) -> int | None:

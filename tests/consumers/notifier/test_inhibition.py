@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slack.incidents import NOON
-from watchline.consumers.notifier.inhibition import Late, Lineage, Reads, causes_of
+from watchline.consumers.notifier.inhibition import Follows, Late, Lineage, Reads, causes_below, causes_of
 
 NAMES = "abcdef"
 
@@ -94,3 +94,33 @@ def test_in_any_graph_somebody_late_is_told_and_every_cause_is_late_and_upstream
     assert set(causes) < set(times)
     assert set(causes) & set(causes.values()) == set()  # a cause is told
     assert all(cause in lineage.upstream_of(name) and cause in times for name, cause in causes.items())
+
+
+def follows(name: str, cause: str, depth: int = 1) -> Follows:
+    """Failures open in the order of their letters."""
+    return Follows(
+        UUID(int=ord(name)), NOON + timedelta(minutes=ord(name)), UUID(int=ord(cause)),
+        NOON + timedelta(minutes=ord(cause)), depth,
+    )  # fmt: skip
+
+
+def failed_for(*pairs: Follows) -> dict[str, str]:
+    return {chr(name.int): chr(cause.int) for name, cause in causes_below(pairs).items()}
+
+
+def test_a_failure_is_explained_by_the_deepest_one_below_it() -> None:
+    assert failed_for(follows("p", "c"), follows("p", "g", 2), follows("c", "g")) == {"p": "g", "c": "g"}
+
+
+def test_of_two_failures_at_one_depth_the_first_explains_it() -> None:
+    assert failed_for(follows("p", "d"), follows("p", "c")) == {"p": "c"}
+
+
+@given(st.lists(st.builds(follows, st.sampled_from(NAMES), st.sampled_from(NAMES), st.integers(1, 3)), max_size=15))
+def test_however_runs_of_pipelines_start_each_other_somebody_is_told(pairs: list[Follows]) -> None:
+    apart = [pair for pair in pairs if pair.incident_id != pair.cause_id]
+
+    causes = failed_for(*apart)
+
+    assert set(causes) & set(causes.values()) == set()  # a cause is told
+    assert bool(causes) == bool(apart)

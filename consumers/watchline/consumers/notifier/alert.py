@@ -37,7 +37,7 @@ class Storm:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """Late pipelines downstream that nobody is told of while this incident is open: how many, and some of them."""
+    """Pipelines that nobody is told of while this incident explains theirs: how many, and some of them."""
 
     count: int
     names: tuple[str, ...]

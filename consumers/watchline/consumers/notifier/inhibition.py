@@ -1,7 +1,8 @@
-"""Lateness that follows from lateness upstream: whom a late pipeline keeps quiet. Pure functions.
+"""Incidents that follow from others: whom a late pipeline or a failed run keeps quiet. Pure functions.
 
 A pipeline is downstream of another one when it reads, over any number of steps, what that one writes. While
-something upstream is late, lateness downstream has a cause that people know of already. A failure never has.
+something upstream is late, lateness downstream has a cause that people know of already. A failure has none upstream;
+but a run that fails because one that it started has failed is the same trouble once more.
 """
 
 from __future__ import annotations
@@ -23,6 +24,16 @@ class Late(NamedTuple):
     opened_at: datetime
     incident_id: UUID
     pipeline: str
+
+
+class Follows(NamedTuple):
+    """An open failure whose run is an ancestor, `depth` steps up, of a run that another open failure is about."""
+
+    incident_id: UUID
+    opened_at: datetime
+    cause_id: UUID
+    cause_opened_at: datetime
+    depth: int
 
 
 class Reads(NamedTuple):
@@ -98,3 +109,27 @@ def _roots(open_ones: Iterable[Late], lineage: Lineage) -> Mapping[str, Sequence
         for name, found in late.items()
         if all(name in lineage.upstream_of(above) for above in late.keys() & lineage.upstream_of(name))
     }
+
+
+def causes_below(pairs: Iterable[Follows]) -> dict[UUID, UUID]:
+    """The incident that explains each failure for which there is one: that of the failed run deepest below it.
+
+    Of two at one depth the one that opened first. In a circle the failure that opened first explains the others.
+    """
+    best: dict[UUID, Follows] = {}
+    for pair in sorted(pairs, key=lambda each: (-each.depth, each.cause_opened_at, each.cause_id)):
+        best.setdefault(pair.incident_id, pair)
+    causes = {pair.incident_id: pair.cause_id for pair in best.values()}
+    for first in sorted(best.values(), key=lambda each: (each.opened_at, each.incident_id)):
+        if _last_of(first.incident_id, causes) == first.incident_id:
+            del causes[first.incident_id]
+    return {incident: _last_of(incident, causes) for incident in causes}
+
+
+def _last_of(incident: UUID, causes: Mapping[UUID, UUID]) -> UUID:
+    """Where the causes of an incident lead; the incident itself if they lead back to it."""
+    at, seen = incident, set[UUID]()
+    while at in causes and at not in seen:
+        seen.add(at)
+        at = causes[at]
+    return at

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from watchline.consumers.notifier.alert import Alert, HeldBack, Message
+from watchline.consumers.notifier.alert import Alert, Message
 from watchline.consumers.notifier.wording import duration, number, utc
 from watchline.schemas.printing import printable, shorten
 from watchline.schemas.records import IncidentFact, IncidentRecord
@@ -88,12 +88,14 @@ def _headline(incident: IncidentRecord, *, began_here: bool, reminder: bool) -> 
 
 
 def _held_back(alerts: Iterable[Alert]) -> Iterable[str]:
-    """Who else is late because of it and is not told of by itself."""
-    held: HeldBack | None = next((alert.held_back for alert in alerts if alert.held_back is not None), None)
-    if held is not None:
-        names = ", ".join(shorten(name, MAX_NAME) for name in held.names)
-        more = f" and {number(held.count - len(held.names))} more" if held.count > len(held.names) else ""
-        yield printable(f"{number(held.count)} downstream late for it: {names}{more}", 2 * MAX_TEXT)
+    """Who else is late because of it, or failed with it, and is not told of by itself."""
+    for alert in alerts:
+        if (held := alert.held_back) is not None:
+            names = ", ".join(shorten(name, MAX_NAME) for name in held.names)
+            more = f" and {number(held.count - len(held.names))} more" if held.count > len(held.names) else ""
+            what = "above failed with it" if alert.incident.kind == "failure" else "downstream late for it"
+            yield printable(f"{number(held.count)} {what}: {names}{more}", 2 * MAX_TEXT)
+            return
 
 
 def _details(incident: IncidentRecord) -> Iterable[tuple[str, str]]:

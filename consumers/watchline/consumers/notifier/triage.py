@@ -17,7 +17,15 @@ import structlog
 
 from watchline.consumers.notifier import triage_statements as statements
 from watchline.consumers.notifier.grouping import Timing
-from watchline.consumers.notifier.inhibition import LATE_KINDS, Late, Lineage, Reads, causes_of
+from watchline.consumers.notifier.inhibition import (
+    LATE_KINDS,
+    Follows,
+    Late,
+    Lineage,
+    Reads,
+    causes_below,
+    causes_of,
+)
 from watchline.consumers.notifier.routing import Rule, Traits, destination_of
 
 if TYPE_CHECKING:
@@ -48,6 +56,7 @@ class Triage:
         await self.address(connection)
         await connection.execute(statements.CLOSE_HELD, destination)
         await connection.execute(statements.RELEASE_HELD, destination, self.timing.settle)
+        await connection.execute(statements.RELEASE_FAILED, destination, self.timing.settle)
         await self.hold_back(connection, destination)
         await self.watch_storm(connection, destination)
 
@@ -60,20 +69,33 @@ class Triage:
             )
 
     async def hold_back(self, connection: Connection, destination: str) -> None:
-        """Let lateness wait that something late upstream explains."""
-        kinds = sorted(LATE_KINDS)
-        rows = await connection.fetch(statements.HOLDABLE, destination, kinds)
-        if not rows:
-            return
-        late = [_late(dict(row)) for row in await connection.fetch(statements.OPEN_LATENESS, kinds)]
-        causes = causes_of((_late(dict(row)) for row in rows), late, await self._lineage_of(connection)) if late else {}
-        held = [(row["alert_id"], causes[row["incident_id"]]) for row in rows if row["incident_id"] in causes]
+        """Let wait what something else explains that people know of: lateness upstream, a failure further down."""
+        held = [*await self._late_for(connection, destination), *await self._failed_for(connection, destination)]
         if not held:
             return
         await connection.execute(statements.INHIBIT, *zip(*held, strict=True), self.timing.repeat_interval)
         refresh = timedelta(seconds=REFRESH_SECONDS)
         await connection.execute(statements.REFRESH_CAUSES, list({cause for _, cause in held}), refresh)
         log.info("alerts.inhibited", alerts=len(held), causes=len({cause for _, cause in held}))
+
+    async def _late_for(self, connection: Connection, destination: str) -> list[tuple[int, UUID]]:
+        """The alerts of lateness that something late upstream explains, each with its cause."""
+        kinds = sorted(LATE_KINDS)
+        rows = await connection.fetch(statements.HOLDABLE, destination, kinds)
+        late = [_late(dict(row)) for row in await connection.fetch(statements.OPEN_LATENESS, kinds)] if rows else []
+        if not late:
+            return []
+        causes = causes_of((_late(dict(row)) for row in rows), late, await self._lineage_of(connection))
+        return [(row["alert_id"], causes[row["incident_id"]]) for row in rows if row["incident_id"] in causes]
+
+    async def _failed_for(self, connection: Connection, destination: str) -> list[tuple[int, UUID]]:
+        """The alerts of failures that the failure of a run further down explains, each with its cause."""
+        rows = await connection.fetch(statements.HOLDABLE, destination, ["failure"])
+        if not rows:
+            return []
+        pairs = await connection.fetch(statements.FAILED_BELOW, [row["incident_id"] for row in rows])
+        causes = causes_below(Follows(**dict(pair)) for pair in pairs)
+        return [(row["alert_id"], causes[row["incident_id"]]) for row in rows if row["incident_id"] in causes]
 
     async def watch_storm(self, connection: Connection, destination: str) -> None:
         """Begin a storm when there is too much to tell, end it when there is less than half of that again."""

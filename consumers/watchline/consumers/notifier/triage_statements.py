@@ -30,7 +30,7 @@ with moved as (
 update alert_storms set ended_at = now() where ended_at is null and destination <> all($1::text[])
 """
 
-# Lateness that nobody has been told of yet, and reminders of it that are due.
+# What nobody has been told of yet, and reminders that are due.
 HOLDABLE = """
 select o.alert_id, o.incident_id, o.pipeline, o.state, o.inhibited_by is not null as held,
   (o.payload ->> 'opened_at')::timestamptz as opened_at
@@ -45,6 +45,18 @@ OPEN_LATENESS = """
 select i.incident_id, i.pipeline, i.opened_at from incidents i
 where i.status <> 'resolved' and i.kind = any($1) and exists (
   select from alert_outbox o where o.incident_id = i.incident_id and o.state in ('pending', 'sent', 'failed'))
+"""
+
+# Failures that people are or will be told of, about a run below that of another failure.
+FAILED_BELOW = """
+select distinct own.incident_id, own.opened_at, cause.incident_id as cause_id, cause.opened_at as cause_opened_at,
+  a.depth
+from incidents own
+join incidents cause on cause.kind = own.kind and cause.status <> 'resolved' and cause.incident_id <> own.incident_id
+join incident_events e on e.incident_id = cause.incident_id
+join run_ancestry a on a.ancestor = own.run_id and a.descendant = (e.record ->> 'run_id')::uuid
+where own.incident_id = any($1::uuid[]) and exists (
+  select from alert_outbox o where o.incident_id = cause.incident_id and o.state in ('pending', 'sent', 'failed'))
 """
 
 LINEAGE_VERSION = "select count(*), max(updated_at) from pipelines"
@@ -76,6 +88,15 @@ update alert_outbox o set state = 'pending', next_attempt_at = now() + $2
 from incidents cause, incidents own
 where o.destination = $1 and o.state = 'inhibited' and cause.incident_id = o.inhibited_by
   and cause.status = 'resolved' and own.incident_id = o.incident_id and own.status <> 'resolved'
+"""
+
+# It is now about a run that fails for another reason. Its cause may only not be known yet, so that waits as well.
+RELEASE_FAILED = """
+update alert_outbox o set state = 'pending', next_attempt_at = now() + $2 from incidents own
+where o.destination = $1 and o.state = 'inhibited' and o.kind = 'failure' and own.incident_id = o.incident_id
+  and not exists (
+    select from incident_events e join run_ancestry a on a.descendant = (e.record ->> 'run_id')::uuid
+    where e.incident_id = o.inhibited_by and a.ancestor = own.run_id)
 """
 
 # It ended while it was held back: nobody hears of it.
