@@ -26,11 +26,12 @@ def test_what_is_no_event_is_one_clear_line(
 
 @pytest.mark.parametrize("seconds", ["nan", "-nan", "inf", "0", "-1", "soon"])
 def test_a_timeout_that_would_never_come_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(["emit", "run.started", "--pipeline", "orders", f"--timeout={seconds}"])
+    for command in (["emit", "run.started", "--pipeline", "orders"], ["incidents", "ack", "3e954c53"]):
+        code = run([*command, f"--timeout={seconds}"])
 
-    shown = capsys.readouterr()
-    assert (code, shown.out) == (2, "")
-    assert "'--timeout'" in shown.err
+        shown = capsys.readouterr()
+        assert (code, shown.out) == (2, "")
+        assert "'--timeout'" in shown.err
 
 
 @pytest.mark.parametrize("command", ["exec", "emit", "streams", "sink", "notify", "migrate", "topics", "dev", "demo"])

@@ -19,6 +19,8 @@ from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 
 PATIENCE_SECONDS = 3.0
+OLD_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
+AWAY = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 
 @asynccontextmanager
@@ -90,6 +92,30 @@ async def postgres(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
         yield connection
     finally:
         await connection.close()
+
+
+@asynccontextmanager
+async def tables(dsn: str, *, rights: str, lost: str | None = None) -> AsyncIterator[asyncpg.Connection[Any]]:
+    """A connection to our tables; Misconfigured or Unavailable says what is wrong with them, then or later.
+
+    `rights` says what the user must be allowed, `lost` what becomes of a command whose connection breaks.
+    """
+    async with postgres(dsn) as connection:
+        try:
+            yield connection
+        except OLD_SCHEMA as error:
+            raise Misconfigured(
+                f"the schema of {describe_dsn(dsn)} is older than this version: {error}", hint="run `watchline migrate`"
+            ) from error
+        except asyncpg.InsufficientPrivilegeError as error:
+            raise Misconfigured(
+                f"Postgres at {describe_dsn(dsn)} refuses: {error}",
+                hint=f"the user in WATCHLINE_POSTGRES_DSN must {rights}",
+            ) from error
+        except AWAY as error:
+            raise Unavailable(
+                f"Postgres at {describe_dsn(dsn)} stopped answering: {str(error) or type(error).__name__}", hint=lost
+            ) from error
 
 
 async def check_kafka(kafka: KafkaConnection) -> None:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import asyncpg
 
-from watchline.cli.reach import describe_dsn, postgres
-from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.cli.reach import tables
 
 REDRIVEN_HEADER = "watchline.redriven"
 NEWEST = 1_000_000_000  # more than any table holds
-OLD_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
-AWAY = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 # Every condition that is null lets all through. A reason covers what follows it after a colon.
 SELECTED = """
@@ -105,26 +102,13 @@ class Letter(Summary):
         return int(raw) if raw is not None and raw.isdigit() and len(raw) < 20 else None
 
 
-@asynccontextmanager
-async def open_letters(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
-    """A connection to the letters; Misconfigured or Unavailable says what is wrong with them, then or later."""
-    async with postgres(dsn) as connection:
-        try:
-            yield connection
-        except OLD_SCHEMA as error:
-            raise Misconfigured(
-                f"the schema of {describe_dsn(dsn)} is older than this version: {error}", hint="run `watchline migrate`"
-            ) from error
-        except asyncpg.InsufficientPrivilegeError as error:
-            raise Misconfigured(
-                f"Postgres at {describe_dsn(dsn)} refuses: {error}",
-                hint="the user in WATCHLINE_POSTGRES_DSN must read dead_letters, and update it to redrive or discard",
-            ) from error
-        except AWAY as error:
-            raise Unavailable(
-                f"Postgres at {describe_dsn(dsn)} stopped answering: {str(error) or type(error).__name__}",
-                hint="letters whose outcome was not stored are still open; the same command takes them up again",
-            ) from error
+def open_letters(dsn: str) -> AbstractAsyncContextManager[asyncpg.Connection[Any]]:
+    """A connection to the letters; see `tables` for the errors."""
+    return tables(
+        dsn,
+        rights="read dead_letters, and update it to redrive or discard",
+        lost="letters whose outcome was not stored are still open; the same command takes them up again",
+    )
 
 
 async def find(connection: asyncpg.Connection[Any], wanted: Filter, *, limit: int = NEWEST) -> list[Summary]:

@@ -16,7 +16,7 @@ from watchline.cli.dead_letters.choice import operator
 from watchline.cli.failures import say
 from watchline.cli.incidents.display import json_of
 from watchline.cli.incidents.stored import wait_for_outcome
-from watchline.cli.jobs import deliver
+from watchline.cli.jobs import Seconds, deliver
 from watchline.consumers.notifier.wording import utc
 from watchline.schemas import decode
 from watchline.schemas.errors import BadEvent, Misconfigured, Unavailable, WatchlineError
@@ -43,7 +43,7 @@ def sending_options(command: Command) -> Command:
     for option in (
         click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text", show_default=True),
         click.option(
-            "--timeout", "seconds", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True,
+            "--timeout", "seconds", type=Seconds(0.1, 3600), default=30.0, show_default=True,
             help="Seconds to wait for the sink.",
         ),
         click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until the sink has it."),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,11 @@ from uuid import UUID
 
 import asyncpg
 
-from watchline.cli.reach import describe_dsn, postgres
-from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.cli.reach import tables
+from watchline.schemas.errors import Misconfigured
 
 POLL_SECONDS = 0.1
 PREFIX = re.compile(r"[0-9a-f-]{4,36}")
-OLD_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
-AWAY = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 COLUMNS = """
 select incident_id, pipeline, kind, subject, state, severity, title, owner, run_id, opened_at, cause_at, resolved_at,
@@ -80,25 +78,9 @@ class Change:
     note: str | None
 
 
-@asynccontextmanager
-async def open_incidents(dsn: str) -> AsyncIterator[asyncpg.Connection[Any]]:
-    """A connection to the incidents; Misconfigured or Unavailable says what is wrong with them, then or later."""
-    async with postgres(dsn) as connection:
-        try:
-            yield connection
-        except OLD_SCHEMA as error:
-            raise Misconfigured(
-                f"the schema of {describe_dsn(dsn)} is older than this version: {error}", hint="run `watchline migrate`"
-            ) from error
-        except asyncpg.InsufficientPrivilegeError as error:
-            raise Misconfigured(
-                f"Postgres at {describe_dsn(dsn)} refuses: {error}",
-                hint="the user in WATCHLINE_POSTGRES_DSN must read incidents, incident_events, anomalies and commands",
-            ) from error
-        except AWAY as error:
-            raise Unavailable(
-                f"Postgres at {describe_dsn(dsn)} stopped answering: {str(error) or type(error).__name__}"
-            ) from error
+def open_incidents(dsn: str) -> AbstractAsyncContextManager[asyncpg.Connection[Any]]:
+    """A connection to the incidents; see `tables` for the errors."""
+    return tables(dsn, rights="read incidents, incident_events, anomalies and commands")
 
 
 async def find(

@@ -25,12 +25,7 @@ LONGEST_SILENCE = timedelta(days=366)
 
 def check_occurred_at(value: Any, name: str, reading: Reading) -> datetime:
     """When an event happened, in UTC; flagged when the sender's clock runs ahead."""
-    if type(value) is not str:
-        raise wrong_type(name, value, "an RFC 3339 time in text")
-    moment = parse_moment(value, reading)
-    if moment is None:
-        reason = "naive_timestamp" if NAIVE(value) else "invalid_timestamp"
-        raise BadEvent(reason, f"$.{name} must be RFC 3339 with an offset: {quote(value)}")
+    moment = read_moment(value, name, reading)
     if moment > reading.now:
         check_ahead(moment, name, reading)
     elif moment < EARLIEST:
@@ -40,15 +35,21 @@ def check_occurred_at(value: Any, name: str, reading: Reading) -> datetime:
 
 def check_until(value: Any, name: str, reading: Reading) -> datetime:
     """When a mute or a snooze ends, in UTC; at most a year ahead, or it would be forgotten."""
+    moment = read_moment(value, name, reading)
+    if moment < EARLIEST or (moment > reading.now and moment - reading.now > LONGEST_SILENCE):
+        raise BadEvent("timestamp_out_of_range", f"$.{name} is before {EARLIEST:%Y-%m-%d} or over a year ahead")
+    return in_utc(moment)
+
+
+def read_moment(value: Any, name: str, reading: Reading) -> datetime:
+    """A time that an event can't do without; BadEvent says what is wrong with it."""
     if type(value) is not str:
         raise wrong_type(name, value, "an RFC 3339 time in text")
     moment = parse_moment(value, reading)
     if moment is None:
         reason = "naive_timestamp" if NAIVE(value) else "invalid_timestamp"
         raise BadEvent(reason, f"$.{name} must be RFC 3339 with an offset: {quote(value)}")
-    if moment < EARLIEST or (moment > reading.now and moment - reading.now > LONGEST_SILENCE):
-        raise BadEvent("timestamp_out_of_range", f"$.{name} is before {EARLIEST:%Y-%m-%d} or over a year ahead")
-    return in_utc(moment)
+    return moment
 
 
 def check_ahead(moment: datetime, name: str, reading: Reading) -> None:
