@@ -28,6 +28,7 @@ from watchline.streams.pulses import encode_pulse
 GROUP_WAIT_SECONDS = 1.5
 # The time of the night is read from the log: ours are its only pulses, and what is old there is not too old to tell.
 RHYTHM = {
+    "WATCHLINE_INGESTION_ILL_SECONDS": "86400",  # its pulses are of a night long ago, which is no illness
     "WATCHLINE_PULSES": "0",
     "WATCHLINE_PULSE_SECONDS": str(PULSE.total_seconds()),
     "WATCHLINE_SETTLE_SECONDS": str(SETTLE.total_seconds()),
