@@ -35,6 +35,8 @@ ifdef MINUTES
 	PYTHONPATH=tests $(BIN)/python -m faults.chaos --minutes $(MINUTES) --seed $(SEED) --brokers $(BROKERS) $(ARGS)
 else
 	WATCHLINE_TEST_BROKER=$(if $(shell command -v mvn),apache,embedded) $(BIN)/python -m pytest -m "" -rs tests/faults $(ARGS)
+	WATCHLINE_TEST_BROKER=$(if $(shell command -v mvn),apache,embedded) $(BIN)/python -m pytest -m faults -rs \
+		--ignore tests/faults $(ARGS)
 endif
 
 fuzz: setup ## feed the decoders hostile bytes; MINUTES=10, by chance unless SEED=1; REPLAY=target:hex

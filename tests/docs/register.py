@@ -33,6 +33,7 @@ SHOWN: dict[str, dict[str, str]] = {
     "docs/alerts.md": {
         "WARN orders_daily: inserts below the expected range": "tests/docs/test_claims.py::"
         "test_the_sample_of_an_alert_is_what_the_notifier_says",
+        "[": "tests/docs/test_claims.py::test_the_routes_of_the_guide_lead_where_it_says",
     },
     "docs/benchmarks.md": {
         "make bench": MAKE,

@@ -15,6 +15,8 @@ from brokers.apache import REPOSITORY
 from docs.blocks import block_with, documents, name_of, prose_of
 from slack.incidents import after, incident, message, resolved
 from watchline.cli.main import cli
+from watchline.consumers.notifier import NotifierSettings
+from watchline.consumers.notifier.routing import Traits, destination_of
 from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
 from watchline.schemas import Topics
 
@@ -120,3 +122,17 @@ async def test_the_sample_of_an_alert_is_what_the_notifier_says() -> None:
 
     printed = "\n".join(line.rstrip() for line in output.getvalue().splitlines())
     assert block_with("docs/alerts.md", "WARN orders_daily").text.rstrip() == printed
+
+
+def test_the_routes_of_the_guide_lead_where_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", "postgresql://me@127.0.0.1/watchline")
+    monkeypatch.setenv("WATCHLINE_SLACK_BOT_TOKEN", "xoxb-1")
+    monkeypatch.setenv("WATCHLINE_SLACK_CHANNEL", "C0000DATA")
+    monkeypatch.setenv("WATCHLINE_SLACK_ROUTES", block_with("docs/alerts.md", "[").text)
+
+    rules = NotifierSettings.from_environment().rules
+
+    sales = Traits("orders", "sales", None, "failure", "fail")
+    assert destination_of(sales, rules, "C0000DATA") == "C0123SALES"
+    assert destination_of(sales._replace(severity="warn"), rules, "C0000DATA") == "C0000DATA"
+    assert destination_of(sales._replace(pipeline="stock_daily", owner=None), rules, "C0000DATA") == "stock-team"

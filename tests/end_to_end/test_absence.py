@@ -17,6 +17,7 @@ from watchline.schemas import (
     Event,
     Freshness,
     KafkaConnection,
+    KeepFiring,
     PipelineDeclared,
     RunEnded,
     RunStarted,
@@ -58,6 +59,7 @@ async def test_a_run_is_overdue_while_it_runs_and_data_is_stale_until_it_changes
     limits = {
         "freshness": Freshness(max_age_seconds=5),
         "timeliness": Timeliness(max_duration_seconds=2),
+        "keep_firing": (KeepFiring(check="freshness", seconds=0),),
     }
 
     async def send(*events: Event) -> None:

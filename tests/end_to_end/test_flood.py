@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -16,11 +15,11 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from brokers.kinds import Broker
 from stack.contents import rows
 from stack.services import services
+from stack.waiting import until
 from watchline.cli.lag import committed_offsets
 from watchline.cli.local.child import Child
 from watchline.schemas import KafkaConnection, RunStarted, Topics, encode
 
-DEADLINE_SECONDS = 60.0
 BATCH, FLOOD, TOLERATED = 100, 2000, 500
 KEY = b"orders_daily"
 
@@ -95,15 +94,6 @@ async def ended(child: Child) -> None:
         return child.exit_code is not None
 
     await until(f"{child.name} has ended", has_ended)
-
-
-async def until(what: str, condition: Callable[[], Awaitable[Any]]) -> None:
-    try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            while not await condition():
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        raise AssertionError(f"not within {DEADLINE_SECONDS:g} s: {what}") from None
 
 
 async def stored(dsn: str, run: UUID) -> list[tuple[Any, ...]]:

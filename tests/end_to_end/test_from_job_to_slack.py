@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from brokers.kinds import Broker
 from slack.fake import FakeSlack
 from stack.contents import rows, value
 from stack.services import Services, services
+from stack.waiting import until
 from watchline.schemas import Topics
 
 JOB = Path(__file__).with_name("job.py")
@@ -25,15 +25,6 @@ async def run_job(running: Services, *arguments: str) -> tuple[int | None, str]:
     )  # fmt: skip
     _, errors = await asyncio.wait_for(process.communicate(), 60)
     return process.returncode, errors.decode()
-
-
-async def until(what: str, condition: Callable[[], Awaitable[bool]]) -> None:
-    try:
-        async with asyncio.timeout(30):
-            while not await condition():
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        raise AssertionError(f"not within 30 s: {what}") from None
 
 
 async def test_a_job_that_loads_too_little_and_then_fails_is_heard_of_in_slack(

@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
@@ -17,6 +18,7 @@ from faults.invariants.violations import assert_none
 from faults.lives import die, fail, points
 from slack.fake import FakeSlack
 from slack.incidents import enqueue, incident
+from slack.workspace import FakeWorkspace
 from stack.contents import value
 from stack.services import Services, services
 from watchline.schemas import Topics
@@ -32,7 +34,9 @@ QUICK = {
     "WATCHLINE_LEASE_SECONDS": "1",
     "WATCHLINE_DIGEST_ABOVE": "100000",  # a digest names only some
 }
-# Between the acceptance and the mark a crash costs one repetition; anywhere else it costs none.
+CHANNEL = "C000DATA"
+# Between the acceptance and the mark a crash costs one repetition over a webhook; anywhere else it costs none. A bot
+# looks into its channel and repeats nothing.
 REPEATED = {"N1": 0, "N2": 1, "N3": 1, "N4": 0}
 PASSES = (1, 2, 15)  # and the last one, when one alert is left
 UNTOLD = "select count(*) from alert_outbox where state <> 'sent'"
@@ -55,6 +59,29 @@ async def test_a_notifier_that_dies_at_its_first_second_a_late_and_its_last_pass
     assert_none(alerts_delivered(set(told), heard.elements()), no_false_alert(set(told), heard.elements()))
     assert_none(delivered_once(heard.elements(), crashes=REPEATED[point] * deaths))
     assert heard.total() - len(told) == REPEATED[point] * deaths
+
+
+@pytest.mark.faults  # the default suite has scenario 17 of the notifier
+@pytest.mark.parametrize("point", REPEATED)
+async def test_a_notifier_with_a_bot_repeats_nothing_when_it_dies_at_its_first_second_and_a_late_pass_of(
+    point: str, tmp_path: Path, database: str
+) -> None:
+    told: list[str] = []
+    async with FakeWorkspace({CHANNEL: "data"}) as workspace:
+        environment = {
+            **QUICK,
+            "WATCHLINE_SLACK_BOT_TOKEN": workspace.token,
+            "WATCHLINE_SLACK_API_URL": workspace.url,
+            "WATCHLINE_SLACK_CHANNEL": CHANNEL,
+        }
+        with services(tmp_path, "127.0.0.1:1", database, Topics(), environment) as running:
+            async with telling(database, told):
+                for number in PASSES:
+                    await die(running, "notify", f"{point}:kill:{number}")
+            await tell_all(running, database)
+
+    heard = Counter(name for each in workspace.posts(CHANNEL) for name in set(NAME.findall(each.text)))
+    assert heard == Counter(told)
 
 
 @pytest.mark.faults
@@ -83,11 +110,8 @@ async def play(harm: Harm, folder: Path, dsn: str, *, last: Harm | None = None) 
     async with FakeSlack() as slack:
         environment = {**QUICK, "WATCHLINE_SLACK_WEBHOOK_URL": slack.url}
         with services(folder, "127.0.0.1:1", dsn, Topics(), environment) as running:
-            enough = asyncio.Event()
-            async with asyncio.TaskGroup() as both:
-                both.create_task(tell(dsn, told, enough))
+            async with telling(dsn, told):
                 await harm(running)
-                enough.set()
             if last is not None:
                 await tell_all(running, dsn)
                 told += await tell_some(dsn, 1, first=len(told))
@@ -103,6 +127,16 @@ async def tell_all(running: Services, dsn: str) -> None:
         while await value(dsn, UNTOLD):
             await asyncio.sleep(0.05)
     notifier.stop()
+
+
+@asynccontextmanager
+async def telling(dsn: str, told: list[str]) -> AsyncIterator[None]:
+    """Put alerts into the outbox for as long as this lasts."""
+    enough = asyncio.Event()
+    async with asyncio.TaskGroup() as both:
+        both.create_task(tell(dsn, told, enough))
+        yield
+        enough.set()
 
 
 def names_of(slack: FakeSlack) -> Counter[str]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import asyncpg
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from brokers.kinds import Broker
 from faults.invariants.changelogs import Changelog
 from faults.invariants.moments import Write, fenced
+from faults.invariants.tails import Tail
 from faults.invariants.violations import assert_none
 from faults.invariants.watching import watching
 from faults.judged import Judged, undeclared_history
@@ -27,6 +31,8 @@ from stack.services import Services, services
 from watchline.cli.lag import end_offsets
 from watchline.cli.local.child import Child
 from watchline.schemas import Topics
+from watchline.streams.rows import offset_of
+from watchline.streams.topics import connect
 
 pytestmark = [
     pytest.mark.faults,
@@ -59,10 +65,7 @@ async def test_a_worker_that_slept_within_a_batch_undoes_nothing_of_what_others_
     await streamed.send(undeclared_history())
     with services(tmp_path, broker.bootstrap_servers, database, topics, {**QUICK, **planted(mutant)}) as running:
         running.launch("sink")
-        sleeper = await asleep_in_a_batch(streamed, running)
-        other = running.start("streams")
-        await streamed.worked()
-        os.kill(sleeper.pid, signal.SIGCONT)
+        sleeper, other = await awake_too_late(streamed, running)
         await wrote_late(streamed)
         if heir == "another":
             sleeper.kill()
@@ -76,6 +79,38 @@ async def test_a_worker_that_slept_within_a_batch_undoes_nothing_of_what_others_
 
     with pytest.raises(AssertionError, match="I4: ") if mutant else nullcontext():
         await streamed.check()
+
+
+@pytest.mark.parametrize("mutant", ["", "streams.late_rows_stay_last"])
+async def test_a_row_outlives_the_late_one_behind_it_and_a_compaction(
+    mutant: str, tmp_path: Path, broker: Broker, topics: Topics, database: str
+) -> None:
+    streamed = Streamed(broker, topics, database)
+    await streamed.send(undeclared_history())
+    with services(tmp_path, broker.bootstrap_servers, database, topics, {**QUICK, **planted(mutant)}) as running:
+        running.launch("sink")
+        sleeper, other = await awake_too_late(streamed, running)
+        late = (await standing(streamed, lambda now: bool(now.late))).late
+        sleeper.kill()
+        if not mutant:
+            await standing(streamed, lambda now: not now.stale)
+            assert '"event": "changelog.healed"' in other.log.read_text()
+        await compact(streamed)
+        await standing(streamed, lambda now: all(now.count[key] == 1 for key in late))
+        other.kill()
+        await streamed.finish(running)
+
+    with pytest.raises(AssertionError, match="I4: ") if mutant else nullcontext():
+        await streamed.check()
+
+
+async def awake_too_late(streamed: Streamed, running: Services) -> tuple[Child, Child]:
+    """A worker that wakes up in the middle of a batch, and the one that has finished all of its work meanwhile."""
+    sleeper = await asleep_in_a_batch(streamed, running)
+    other = running.start("streams")
+    await streamed.worked()
+    os.kill(sleeper.pid, signal.SIGCONT)
+    return sleeper, other
 
 
 async def asleep_in_a_batch(streamed: Streamed, running: Services) -> Child:
@@ -94,6 +129,48 @@ async def wrote_late(streamed: Streamed) -> None:
     async with asyncio.timeout(30):
         while not (await changelog.read()).late:
             await asyncio.sleep(0.2)
+
+
+@dataclass
+class Standing:
+    """The changelog of the runs as compaction sees it: of each key the last record, whatever its age."""
+
+    last: dict[bytes, int] = field(default_factory=dict)  # the source offsets that rows have absorbed
+    newest: dict[bytes, int] = field(default_factory=dict)
+    late: set[bytes] = field(default_factory=set)
+    count: Counter[bytes] = field(default_factory=Counter)
+
+    @property
+    def stale(self) -> set[bytes]:
+        return {key for key, offset in self.last.items() if offset < self.newest[key]}
+
+    def take(self, key: bytes, offset: int) -> None:
+        if offset < self.newest.get(key, offset):
+            self.late.add(key)
+        self.last[key], self.newest[key] = offset, max(offset, self.newest.get(key, offset))
+        self.count[key] += 1
+
+
+async def standing(streamed: Streamed, satisfies: Callable[[Standing], bool], *, seconds: float = 90) -> Standing:
+    """Read the changelog from its beginning until it is as wished."""
+    async with asyncio.timeout(seconds):
+        while True:
+            now = Standing()
+            async for _, records in Tail(streamed.broker.bootstrap_servers, [streamed.topics.changelog("runs")]).read():
+                for record in records:
+                    now.take(record.key, offset_of(record.value))
+            if satisfies(now):
+                return now
+            await asyncio.sleep(0.2)
+
+
+async def compact(streamed: Streamed) -> None:
+    """Let Kafka close a segment of the changelog with every pulse, and compact what is closed."""
+    quick = {"cleanup.policy": "compact", "segment.ms": "200", "min.cleanable.dirty.ratio": "0.001"}
+    async with connect(streamed.kafka) as admin:
+        changelog = ConfigResource(ConfigResourceType.TOPIC, streamed.topics.changelog("runs"), quick)
+        (answer,) = await admin.alter_configs([changelog])
+    assert [code for code, *_ in answer.resources] == [0]
 
 
 @pytest.mark.parametrize("place", ["P1", "P2"])

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from watchline.schemas import RunEnded, RunHeartbeat, RunStarted
-from watchline.schemas.records import AnomalyRecord, ExpectedRunRecord, IncidentRecord, PulseRecord, RunRecord
+from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
+from watchline.schemas.events import Command, IncidentCommand
+from watchline.schemas.records import (
+    AnomalyRecord,
+    CommandRecord,
+    ExpectedRunRecord,
+    IncidentRecord,
+    PulseRecord,
+    RunRecord,
+)
 from watchline.streams.declarations import UNDECLARED, Declared
 from watchline.streams.instants import to_micros
 from watchline.streams.intake import Taken
@@ -50,6 +58,24 @@ def ended(run: object, at: datetime = NOON, status: str = "succeeded", **fields:
     )
 
 
+C = TypeVar("C", bound=Command)
+
+
+def commanded(kind: type[C], at: datetime = NOON, **fields: Any) -> C:
+    """A command of ada's."""
+    made = {"by": "ada@etl-1", "event_id": identity(kind.__name__, at, sorted(fields.items(), key=str))} | fields
+    return kind(occurred_at=at, pipeline=PIPELINE, **made)
+
+
+def answered(run: object, verdict: str, at: datetime = NOON, **fields: Any) -> FeedbackGiven:
+    return FeedbackGiven.model_validate(
+        {
+            "event_id": identity("answer", run, verdict, at), "occurred_at": at, "pipeline": PIPELINE,
+            "run_id": identity(run), "verdict": verdict, "by": "ada@etl-1", **fields,
+        }
+    )  # fmt: skip
+
+
 @dataclass
 class Log:
     """Appends records to a partition and folds them; what was decided piles up in its lists."""
@@ -65,6 +91,7 @@ class Log:
     pulses: list[PulseRecord] = field(default_factory=list)
     watermark_at: int | None = None
     slots: dict[datetime, ExpectedRunRecord] = field(default_factory=dict)  # as the sink has them
+    commands: list[CommandRecord] = field(default_factory=list)
 
     def append(self, *events: RunsEvent, now: datetime | None = None) -> None:
         """Fold `events` as one batch."""
@@ -88,6 +115,7 @@ class Log:
         self.anomalies += batch.effects.anomalies
         self.incidents += batch.effects.incidents
         self.pulses += [record for record in batch.effects.state if isinstance(record, PulseRecord)]
+        self.commands += [record for record in batch.effects.state if isinstance(record, CommandRecord)]
         for record in batch.effects.state:
             if not isinstance(record, ExpectedRunRecord):
                 continue
@@ -116,6 +144,14 @@ class Log:
     def record(self, step: RunsEvent | datetime) -> Taken:
         """The next record of the partition: an event, or a pulse at a time."""
         self.offset += 1
+        step = self.aimed(step)
         if isinstance(step, datetime):
             return Taken(self.offset, b"", None, to_micros(step))
         return Taken(self.offset, KEY, step)
+
+    def aimed(self, step: RunsEvent | datetime) -> RunsEvent | datetime:
+        """A command about the n-th incident, as one about that incident; any other step as it is."""
+        if isinstance(step, IncidentCommand) and step.incident_id.int < 1000 and self.incidents:
+            chosen = self.incidents[step.incident_id.int % len(self.incidents)]
+            return step.model_copy(update={"incident_id": chosen.incident_id})
+        return step

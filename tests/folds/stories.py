@@ -41,7 +41,7 @@ metrics = st.dictionaries(
 @st.composite
 def run_events(draw: st.DrawFn, runs: int = 4) -> RunsEvent:
     """An event of one of a few runs, as the decoder reads it; equal ones are repetitions with one id."""
-    kind = draw(st.sampled_from(("started", "heartbeat", "ended", "ended", "feedback")))
+    kind = draw(st.sampled_from(("started", "heartbeat", "ended", "ended", "ended", "feedback", *COMMANDS)))
     fields = draw(FIELDS[kind])
     at, run = draw(moments), draw(st.integers(1, runs))
     return event_of(kind, run, at, fields)
@@ -49,13 +49,13 @@ def run_events(draw: st.DrawFn, runs: int = 4) -> RunsEvent:
 
 def event_of(kind: str, run: int, at: datetime, fields: dict[str, Any]) -> RunsEvent:
     """The event that these words describe."""
-    name = {"feedback": "feedback.given"}.get(kind, f"run.{kind}")
+    name = {"feedback": "feedback.given"}.get(kind, kind if kind in COMMANDS else f"run.{kind}")
     document = {
         "event_type": name,
         "event_id": str(identity(name, run, at, sorted(fields.items(), key=str))),
         "occurred_at": at.isoformat(),
         "pipeline": PIPELINE,
-        "run_id": str(identity("run", run)),
+        **({"by": "ada@etl-1"} if kind in COMMANDS else {"run_id": str(identity("run", run))}),
         **{key: value for key, value in fields.items() if value is not None},
     }
     event = decode(orjson.dumps(document), now=NOON)
@@ -67,6 +67,11 @@ def optional(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy
 
 
+COMMANDS = ("incident.acknowledged", "incident.resolved", "incident.snoozed", "pipeline.muted", "pipeline.unmuted")
+CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "all")
+# Which of the incidents so far is meant: nobody knows their ids beforehand, see `aimed`.
+incidents = st.integers(0, 20).map(lambda n: str(UUID(int=n)))
+about_incident = st.fixed_dictionaries({"incident_id": incidents, "note": st.none() | st.just("é" * 600)})
 parents = optional(st.sampled_from([str(identity("mother", n)) for n in range(3)]))
 FIELDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "started": st.fixed_dictionaries(
@@ -102,10 +107,21 @@ FIELDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
             "metadata": optional(maps),
         }
     ),
-    "feedback": st.fixed_dictionaries({"verdict": st.sampled_from(("expected", "false_positive", "new_normal"))}),
+    "feedback": st.fixed_dictionaries(
+        {
+            "verdict": st.sampled_from(("expected", "false_positive", "new_normal")),
+            "metrics": optional(st.sampled_from((["inserts"], ["m"], ["nothing"]))),
+        }
+    ),
+    "incident.acknowledged": about_incident,
+    "incident.resolved": about_incident,
+    "incident.snoozed": st.fixed_dictionaries({"incident_id": incidents, "until": near.map(datetime.isoformat)}),
+    "pipeline.muted": st.fixed_dictionaries(
+        {"check": optional(st.sampled_from(CHECKS)), "until": near.map(datetime.isoformat)}
+    ),
+    "pipeline.unmuted": st.fixed_dictionaries({"check": optional(st.sampled_from(CHECKS))}),
 }
 
-CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "all")
 mutes = st.builds(
     Mute,
     check=st.sampled_from(CHECKS),
@@ -144,6 +160,9 @@ deadlines = st.none() | st.fixed_dictionaries(
     }
 )
 completes = deadlines.flatmap(lambda times: st.just(times) if times is None else days_of(times))
+keep_firing: st.SearchStrategy[dict[str, Any]] = st.builds(
+    dict, check=st.sampled_from(("freshness", "anomaly", "failure")), seconds=st.sampled_from((0.0, 60.0, 7200.0))
+)
 limits = st.none() | st.sampled_from((1e-300, 60.0, 1800.0, 10 * 366 * 86_400.0))
 
 
@@ -166,6 +185,7 @@ def declarations(draw: st.DrawFn) -> Declared:
             "timeliness": {"max_duration_seconds": duration, "done_by": draw(deadlines)},
             "mutes": draw(st.lists(mutes, max_size=2)),
             "retries": draw(retries),
+            "keep_firing": draw(st.lists(keep_firing, max_size=2)),
             "anomaly_rules": draw(st.lists(rules, max_size=3)),
             "schedule": draw(schedules),
         }

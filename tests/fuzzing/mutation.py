@@ -20,7 +20,8 @@ TEXTS = (
     "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "2026-11-30T11:59:60Z", "1999-12-31T23:59:59Z",
     "2026-11-30t11:59:00.1234567z", "２０２６-11-30T11:59:00Z", "NaN", "9" * 400, "{", "Bearer x",
     "succeeded", "run.started", "run.ended",
-    "pipeline.declared", "watermark.advanced", "feedback.given", "da67b2dd-f5d3-5cc1-97cd-b14dec5429e4",
+    "pipeline.declared", "watermark.advanced", "feedback.given", "incident.snoozed", "pipeline.muted",
+    "da67b2dd-f5d3-5cc1-97cd-b14dec5429e4",
 )  # fmt: skip
 NUMBERS = (0, -1, 1, 2, 0.5, -0.0, 1e308, 5e-324, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30)
 TOKENS = ("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1E2", "1.0", "-0", "-0.0", "9" * 350, "0." + "1" * 350)

@@ -15,9 +15,7 @@ from network.proxy import Proxy
 from network.weather import Weather
 
 PRODUCE = 0
-FETCH = 1
 METADATA = 3
-OFFSET_COMMIT = 8
 
 
 class KafkaProxy(Proxy):

@@ -1,4 +1,4 @@
-"""Losing answers and holding back requests, on frames; a real broker follows in test_broker_behind_a_proxy."""
+"""Losing answers and holding back requests, on frames; a real broker follows in test_lost_answers."""
 
 from __future__ import annotations
 

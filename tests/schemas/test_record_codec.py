@@ -11,6 +11,7 @@ import pytest
 from watchline.schemas import (
     AnomalyRecord,
     BadEvent,
+    CommandRecord,
     DeadLetter,
     ExpectedRunRecord,
     IncidentFact,
@@ -47,6 +48,19 @@ RECORDS: tuple[SinkRecord, ...] = (
         metadata_ended={"a": [1, None]},
     ),
     PulseRecord(revision=9, partition=3, at=NOW, events=12),
+    CommandRecord(
+        pipeline="x",
+        revision=4,
+        event_id=ID,
+        command="feedback.given",
+        at=NOW,
+        outcome="ignored",
+        detail="no such run",
+        run_id=ID,
+        verdict="expected",
+        metrics=("inserts",),
+        by="ada@etl-1",
+    ),
     WatermarkRecord(
         pipeline="x",
         revision=2,

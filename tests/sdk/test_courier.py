@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from watchline.schemas import WatermarkUnavailable
 from watchline.sdk.courier import Courier
+from watchline.sdk.life import Life
 from watchline.sdk.message import Message, Rank, Rejected, Settle
 from watchline.sdk.outbox import Outbox
 
@@ -317,6 +319,49 @@ def test_who_reads_while_another_thread_forks_gets_an_answer_all_the_same(make: 
     reading.join(PATIENT)
 
     assert found == [[b"5"]]
+
+
+def test_who_reads_while_another_thread_forks_begins_no_thread_before_it_is_over(make: Make, kafka: FakeKafka) -> None:
+    courier = make()
+    courier.emit(message("5"))
+    assert courier.flush(PATIENT)
+    found: list[list[bytes]] = []
+    reading = threading.Thread(target=lambda: found.append(courier.read_values("t", b"k", PATIENT)))
+
+    courier.before_fork()
+    reading.start()
+    reading.join(0.2)  # time enough to begin one
+    threads = [thread.name for thread in threading.enumerate()]
+    courier.after_fork_in_parent()
+    reading.join(PATIENT)
+
+    assert "watchline" not in threads
+    assert found == [[b"5"]]
+
+
+def test_a_fork_ends_a_thread_that_is_just_being_begun(
+    make: Make, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    courier, running = make(), threading.Event()
+
+    class Slow(Life):
+        def __init__(self, deliver: Any) -> None:
+            super().__init__(deliver)
+            running.set()
+            threading.Event().wait(0.2)  # longer than a fork takes that does not wait for it
+
+    monkeypatch.setattr("watchline.sdk.courier.Life", Slow)
+    emitting = threading.Thread(target=courier.emit, args=(message("5"),))
+
+    emitting.start()
+    running.wait(PATIENT)
+    courier.before_fork()
+    emitting.join(PATIENT)
+    threads = [thread.name for thread in threading.enumerate()]
+    courier.after_fork_in_parent()
+
+    assert "watchline" not in threads
+    assert courier.flush(PATIENT)
 
 
 def test_a_disk_that_takes_nothing_costs_no_event_while_memory_has_room(

@@ -30,6 +30,7 @@ FULL: dict[str, Any] = {
     "freshness": "24h",
     "timeliness": 1800,
     "schedule": Schedule("0 3 * * *", "Europe/Berlin", "10m"),
+    "keep_firing": {"failure": "10m", "freshness": 0},
     "mutes": (Mute("failure", until=datetime(2027, 1, 1, 12, tzinfo=UTC), reason="known"), "freshness"),
     "anomaly_rules": (AnomalyRule("inserts", z_limit=5, min_runs=20), AnomalyRule("*", active=False)),
     "sources": ("s3://raw", Dataset("orders", "postgres", "warehouse")),
@@ -201,3 +202,12 @@ def test_the_declaration_survives_the_wire() -> None:
 
     assert isinstance(decoded, PipelineDeclared)
     assert decoded.config_hash == client.pipeline(Pipeline(**FULL)).config_hash
+
+
+def test_what_is_kept_firing_says_so_by_kind_and_what_is_wrong_in_it_is_left_out() -> None:
+    pipeline = Pipeline(name="x", keep_firing={"failure": "10m", "freshness": 0, "lost": "1m", "anomaly": "soon"})
+
+    assert describe(pipeline)["keep_firing"] == [
+        {"check": "failure", "seconds": 600.0},
+        {"check": "freshness", "seconds": 0.0},
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +34,13 @@ class Secret:
         mark = f"{CANARY}-{self.variable.lower().replace('_', '-')}"
         if "dsn" in self.field:
             return f"postgresql://watchline:{mark}@127.0.0.1:1/watchline"
+        if "routes" in self.field:
+            route = {
+                "owner": "nobody",
+                "name": "nobody",
+                "webhook_url": f"https://hooks.slack.com/services/T0/B0/{mark}",
+            }
+            return json.dumps([route])
         return f"https://hooks.slack.com/services/T0/B0/{mark}" if "url" in self.field else mark
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,10 +16,14 @@ from security.hostile import injections
 from sinking import records
 from sinking.tables import Sinking
 from slack.incidents import enqueue, incident
+from watchline.consumers.notifier.alert import Post
+from watchline.consumers.notifier.channel import Outcome
 from watchline.consumers.notifier.grouping import plan_messages
 from watchline.consumers.notifier.outbox import Outbox
 from watchline.consumers.notifier.route import PARKED, Attempt, Delivery
+from watchline.consumers.notifier.routing import Rule
 from watchline.consumers.notifier.settings import NotifierSettings
+from watchline.consumers.notifier.triage import Triage
 
 MARK = "canary'; drop table runs; --"
 PRODUCT = ("schemas", "sdk", "streams", "consumers", "cli", "migrations", "scripts")
@@ -90,17 +95,22 @@ async def test_the_sink_binds_every_value(said: list[str], database: str) -> Non
 async def test_the_notifier_binds_every_value(said: list[str], database: str) -> None:
     pool = await asyncpg.create_pool(database, min_size=1, max_size=1, connect=asyncpg.connect)
     timing = NotifierSettings(postgres_dsn="x", group_wait_seconds=0).timing
-    box = Outbox(pool, MARK, *[timedelta(seconds=60)] * 4)
+    minute = timedelta(seconds=60)
+    box = Outbox(pool, MARK, minute, timing, minute, Triage((Rule(owner=MARK, channel=MARK),), "x", timing))
     connection = await asyncpg.connect(database)
     await enqueue(connection, incident(pipeline=MARK, owner=MARK, title=MARK))
     await connection.close()
-    claim = await box.claim(10)
+    claim = await box.claim(MARK, 10, edits=True)
     assert claim.now is not None
     (message,) = plan_messages(claim.alerts, claim.last_sent, claim.now, timing).messages
 
+    await box.prepare([MARK])
+    await box.renew(message, MARK)
     await box.mark(message, Delivery((Attempt(MARK, PARKED),), 1.0))
-    await box.suppress([1], MARK)
-    await box.release()
+    await box.mark(message, Delivery((Attempt(MARK, Outcome("accepted", post=Post(MARK, MARK, MARK))),), 0.0))
+    await box.complete(replace(message, post=Post(MARK, MARK, MARK)))
+    await box.suppress([1], MARK, MARK)
+    await box.release(MARK)
     await pool.close()
 
     assert [statement for statement in said if "canary" in statement] == []

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -19,7 +20,7 @@ from slack.fake import Answer, FakeSlack
 from slack.incidents import incident, message
 from watchline.consumers.notifier.address import check_webhook, is_public, public_addresses
 from watchline.consumers.notifier.channel import Outcome
-from watchline.consumers.notifier.service import open_channels
+from watchline.consumers.notifier.channels import open_channels
 from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.notifier.slack import SlackChannel
 from watchline.schemas.errors import Misconfigured
@@ -127,14 +128,21 @@ async def test_a_name_that_is_bound_anew_after_the_check_is_not_connected_to() -
     assert inside.heard == []
 
 
-async def test_a_notifier_looks_its_host_up_anew_before_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"slack_webhook_url": SecretStr(f"https://hooks.slack.com{PATH}")},
+        {"slack_bot_token": SecretStr("xoxb-canary"), "slack_channel": "C000DATA"},
+    ],
+    ids=["webhook", "bot"],
+)
+async def test_a_notifier_looks_its_host_up_anew_before_it_sends(
+    way: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     answers = iter([PUBLIC, "127.0.0.1"])
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", (next(answers), 443))])
-    settings = NotifierSettings(
-        postgres_dsn=SecretStr("unused"), slack_webhook_url=SecretStr(f"https://hooks.slack.com{PATH}")
-    )
 
-    (channel,) = open_channels(settings)
+    (channel,) = open_channels(NotifierSettings(postgres_dsn=SecretStr("unused"), **way)).all
     outcome = await channel.send(MESSAGE)
     await channel.close()
 

@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 from watchline.schemas.events import PipelineDeclared
 from watchline.schemas.records import (
     AnomalyRecord,
+    CommandRecord,
     DeadLetter,
     ExpectedRunRecord,
     IncidentRecord,
@@ -170,6 +171,21 @@ def resolved(name: str = "incident", *, revision: int = 3, **changes: Any) -> In
         "resolve_reason": "recovered",
     }
     return incident(name, revision=revision, **fields | changes)
+
+
+def command(name: str = "incident.acknowledged", *, revision: int = 3, **changes: Any) -> CommandRecord:
+    """A command of ada's that was applied; `feedback.given` has a run and a verdict."""
+    feedback = {"run_id": name_id("run"), "verdict": "false_positive"} if name == "feedback.given" else {}
+    fields: dict[str, Any] = {
+        "pipeline": "orders_daily",
+        "revision": revision,
+        "event_id": name_id(f"{name} {revision}"),
+        "command": name,
+        "at": after(minutes=30),
+        "by": "ada@etl-1",
+        "outcome": "applied",
+    }
+    return CommandRecord(**fields | feedback | changes)
 
 
 def letter(offset: int = 7, **changes: Any) -> DeadLetter:

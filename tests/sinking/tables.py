@@ -30,6 +30,8 @@ ORDERS = {
     "anomalies": "anomaly_id",
     "expected_runs": "pipeline, due_at",
     "incidents": "incident_id",
+    "commands": "event_id",
+    "anomaly_feedback": "pipeline, run_id, metric",
     "incident_events": "incident_id, transition_no",
     "datasets": "dataset_id",
     "lineage_edges": "pipeline, source, target",

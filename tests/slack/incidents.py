@@ -11,7 +11,8 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from watchline.consumers.notifier.grouping import Alert, Message
+from watchline.consumers.notifier.alert import Alert, Message
+from watchline.consumers.sink.incidents import store_incidents
 from watchline.schemas.records import IncidentFact, IncidentRecord
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -67,6 +68,13 @@ def resolved(opened: IncidentRecord, at: datetime, reason: str = "recovered") ->
     return IncidentRecord.model_validate({**opened.model_dump(), **changes, "resolve_reason": reason})
 
 
+def changed(opened: IncidentRecord, **changes: Any) -> IncidentRecord:
+    """A change of `opened` a minute later."""
+    at = opened.at + timedelta(minutes=1)
+    fields = {**opened.model_dump(), "transition": "updated", "transition_no": opened.transition_no + 1, "at": at}
+    return IncidentRecord.model_validate({**fields, **changes})
+
+
 def alert(of: IncidentRecord, **changes: Any) -> Alert:
     """An alert that came into the outbox at the time of its incident's transition."""
     return replace(Alert(alert_id=next(_numbers), incident=of, created_at=of.at), **changes)
@@ -83,6 +91,28 @@ async def enqueue(connection: asyncpg.Connection, of: IncidentRecord, **changes:
     values = ", ".join(f"${number}" for number in range(1, len(row) + 1))
     statement = f"insert into alert_outbox ({', '.join(row)}) values ({values}) returning alert_id"
     return int(await connection.fetchval(statement, *row.values()))
+
+
+async def store(connection: asyncpg.Connection, *incidents: IncidentRecord) -> None:
+    """Have the sink store transitions with their alerts as of now."""
+    now = datetime.now(UTC)
+    fresh = [each.model_copy(update={"cause_at": now, "at": now, "revision": next(_numbers)}) for each in incidents]
+    async with connection.transaction():
+        await store_incidents(connection, fresh, now=now, alert_max_age=timedelta(days=1))
+
+
+async def record(connection: asyncpg.Connection, of: IncidentRecord) -> None:
+    """Store a transition, as the sink does, without an alert."""
+    await connection.execute(
+        "insert into incident_events (incident_id, transition_no, transition, severity, at, record, revision) "
+        "values ($1, $2, $3, $4, $5, $6, 1)",
+        of.incident_id,
+        of.transition_no,
+        of.transition,
+        of.severity,
+        of.at,
+        of.model_dump_json(),
+    )
 
 
 async def reach(

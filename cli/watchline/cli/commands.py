@@ -31,6 +31,14 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "exec": Entry("watchline.cli.jobs:exec_command", "Run a command and report it as a run"),
         "emit": Entry("watchline.cli.jobs:emit_command", "Send one event"),
     },
+    "Decide": {
+        "incidents": Entry(
+            "watchline.cli.incidents.command:incidents", "See, acknowledge, resolve or snooze incidents"
+        ),
+        "mute": Entry("watchline.cli.incidents.muting:mute", "Open no incidents of a pipeline for a while"),
+        "unmute": Entry("watchline.cli.incidents.muting:unmute", "End such a while before its time"),
+        "feedback": Entry("watchline.cli.incidents.answering:feedback", "Say what a flagged run really was"),
+    },
     "Run the service": {
         "migrate": Entry("watchline.cli.setup:migrate", "Bring the Postgres schema up to date"),
         "topics": Entry("watchline.cli.setup:topics", "Create or check the Kafka topics"),

@@ -32,14 +32,21 @@ TABLES: dict[str, dict[str, str]] = {
         "incident_events": "select, insert",
         "alert_outbox": "select, insert",
         "dead_letters": "select, insert, update",  # update: `watchline dead-letters redrive` and `discard`
+        "commands": "select, insert",
+        "anomaly_feedback": "select, insert, update",
         "ingestion": "select, insert, update",
         "ingestion_hours": "select, insert, update",
         "sink_offsets": "select, insert, update",
         "alembic_version": "select",  # `watchline doctor`
     },
     NOTIFIER: {
-        "alert_outbox": "select, update",
+        "alert_outbox": "select, insert, update",  # insert: changes that call nobody, for posts that can be edited
         "alert_deliveries": "insert",
+        "alert_messages": "select, insert, update",
+        "alert_storms": "select, insert, update",
+        "incidents": "select",  # who takes care of it is not reminded
+        "incident_events": "select",
+        "pipelines": "select",
         "alembic_version": "select",
     },
     READER: {},  # only the views

@@ -10,6 +10,7 @@ from watchline.schemas.limits import MAX_DATASET, MAX_EXCLUSIONS, MAX_NAME, MAX_
 
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
 WatermarkKind = Literal["timestamp", "integer", "text"]
+Check = Literal["freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all"]
 
 
 class Part(BaseModel):
@@ -75,9 +76,16 @@ class Schedule(Part):
 class Mute(Part):
     """A check that is recorded but opens no incident; `until` ends it by itself."""
 
-    check: Literal["freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all"]
+    check: Check
     until: AwareDatetime | None = None
     reason: str | None = Field(default=None, max_length=MAX_TEXT)
+
+
+class KeepFiring(Part):
+    """How long an incident stays open after its condition has cleared, so that one that comes back is the same."""
+
+    check: Literal["freshness", "anomaly", "failure"]
+    seconds: float = Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)
 
 
 class AnomalyRule(Part):
@@ -118,3 +126,4 @@ class TypeDefaults(Part):
     freshness: Freshness | None = None
     timeliness: Timeliness | None = None
     mutes: tuple[Mute, ...] = ()
+    keep_firing: tuple[KeepFiring, ...] = ()

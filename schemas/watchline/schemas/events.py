@@ -9,8 +9,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from watchline.schemas.declaration import (
     AnomalyRule,
+    Check,
     Dataset,
     Freshness,
+    KeepFiring,
     Mute,
     Retries,
     Schedule,
@@ -72,6 +74,7 @@ class PipelineDeclared(BaseEvent):
     timeliness: Timeliness | None = None
     schedule: Schedule | None = None
     mutes: tuple[Mute, ...] = ()
+    keep_firing: tuple[KeepFiring, ...] = ()
     anomaly_rules: tuple[AnomalyRule, ...] = ()
     retries: Retries | None = None
     sources: tuple[Dataset, ...] = ()
@@ -149,6 +152,55 @@ class FeedbackGiven(RunEvent):
     event_type: Literal["feedback.given"] = "feedback.given"
     metrics: tuple[str, ...] = ()
     verdict: Literal["expected", "false_positive", "new_normal"]
+    by: str | None = Field(default=None, max_length=MAX_NAME)
+    note: str | None = None
 
 
-Event = PipelineDeclared | RunStarted | RunHeartbeat | RunEnded | WatermarkAdvanced | FeedbackGiven
+class CommandEvent(BaseEvent):
+    """What every command of a person carries: who gave it (user@host), and why if they said so."""
+
+    by: str = Field(min_length=1, max_length=MAX_NAME)
+    note: str | None = None
+
+
+class IncidentAcknowledged(CommandEvent):
+    """Somebody takes care of an incident: no more reminders of it."""
+
+    event_type: Literal["incident.acknowledged"] = "incident.acknowledged"
+    incident_id: UUID
+
+
+class IncidentResolved(CommandEvent):
+    """Somebody closes an incident by hand."""
+
+    event_type: Literal["incident.resolved"] = "incident.resolved"
+    incident_id: UUID
+
+
+class IncidentSnoozed(CommandEvent):
+    """Nobody wants to hear of an incident before `until`."""
+
+    event_type: Literal["incident.snoozed"] = "incident.snoozed"
+    incident_id: UUID
+    until: AwareDatetime
+
+
+class PipelineMuted(CommandEvent):
+    """A check of a pipeline opens no incident before `until`; it is recorded all the same."""
+
+    event_type: Literal["pipeline.muted"] = "pipeline.muted"
+    check: Check = "all"
+    until: AwareDatetime
+    reason: str | None = None
+
+
+class PipelineUnmuted(CommandEvent):
+    """The mute of a check ends before its time; `all` ends every one that was given by command."""
+
+    event_type: Literal["pipeline.unmuted"] = "pipeline.unmuted"
+    check: Check = "all"
+
+
+IncidentCommand = IncidentAcknowledged | IncidentResolved | IncidentSnoozed
+Command = IncidentCommand | PipelineMuted | PipelineUnmuted
+Event = PipelineDeclared | RunStarted | RunHeartbeat | RunEnded | WatermarkAdvanced | FeedbackGiven | Command

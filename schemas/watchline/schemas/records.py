@@ -163,7 +163,7 @@ class IncidentFact(BaseModel):
 
 
 IncidentKind = Literal["anomaly", "freshness", "timeliness", "failure", "lost", "missed_start"]
-Transition = Literal["opened", "updated", "resolved"]
+Transition = Literal["opened", "updated", "resolved", "acknowledged", "snoozed", "woken"]
 ResolveReason = Literal["recovered", "arrived_late", "expired", "manual", "paused", "removed", "adopted"]
 
 
@@ -193,6 +193,30 @@ class IncidentRecord(Record):
     pipeline_type: str | None = None
     title: str
     facts: tuple[IncidentFact, ...] = ()
+    acknowledged_at: AwareDatetime | None = None
+    acknowledged_by: str | None = None
+    snoozed_until: AwareDatetime | None = None
+    by: str | None = None  # the person (user@host) whose command made this transition
+    note: str | None = None  # what they said about it
+
+
+class CommandRecord(Record):
+    """What became of a command or of feedback: `ignored` when it could change nothing, and `detail` says why."""
+
+    record_type: Literal["command"] = "command"
+    event_id: UUID
+    command: str  # the event type
+    at: AwareDatetime
+    by: str | None = None
+    note: str | None = None
+    outcome: Literal["applied", "ignored"]
+    detail: str = ""
+    incident_id: UUID | None = None
+    run_id: UUID | None = None
+    check: str | None = None
+    until: AwareDatetime | None = None
+    verdict: Literal["expected", "false_positive", "new_normal"] | None = None
+    metrics: tuple[str, ...] = ()  # that feedback is about; none means all of the run's
 
 
 class DeadLetter(BaseModel):
@@ -236,6 +260,7 @@ SinkRecord = (
     | AnomalyRecord
     | ExpectedRunRecord
     | IncidentRecord
+    | CommandRecord
     | DeadLetter
     | PulseRecord
 )

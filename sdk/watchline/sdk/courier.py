@@ -47,7 +47,8 @@ class Courier:
         self._life: Life | None = None
         self._beating: dict[Beating, float] = {}
         self._exiting = False
-        self._forking = False
+        self._whole = threading.Event()  # cleared for as long as a fork takes
+        self._whole.set()
         self._spool_at = 0.0
 
     def before_fork(self) -> None:
@@ -55,8 +56,9 @@ class Courier:
 
         Python warns of a fork beside a thread since 3.12, and would warn the job of ours.
         """
-        self._forking = True
-        life, self._life = self._life, None
+        with self._starting:  # or one that is just being begun would be missed
+            self._whole.clear()
+            life, self._life = self._life, None
         if life is not None:
             self._buffer.wait_settled(SETTLE_SECONDS)  # so that little is sent twice
             life.stop(FORK_SECONDS, closing=SETTLE_SECONDS)
@@ -64,9 +66,9 @@ class Courier:
 
     def after_fork_in_parent(self) -> None:
         """Go on where the thread was."""
-        self._forking = False
-        if self._beating or self._buffer.counters().pending:
-            self._start().wake()
+        self._whole.set()
+        if (self._beating or self._buffer.counters().pending) and (life := self._start()):
+            life.wake()
 
     def after_fork(self) -> None:
         """Begin empty in a child: the parent sends what the parent emitted.
@@ -83,8 +85,8 @@ class Courier:
         failpoint("S1")  # queued: lost with the process
         if self._exiting:
             self._buffer.spool(self._outbox.store)
-        elif not self._forking:
-            self._start().wake()
+        elif life := self._start():
+            life.wake()
 
     def refuse(self, reason: str) -> None:
         """Count an event that could not be made a message."""
@@ -126,14 +128,16 @@ class Courier:
         """All values of a key in the log, after what this process has emitted; WatermarkUnavailable otherwise."""
         deadline = time.monotonic() + seconds
         while True:
-            life = self._start()
+            life = self._start(waiting=deadline - time.monotonic())
             try:
                 return self._ask(life, topic, key, deadline)
             except WatermarkUnavailable:
-                if life is self._life or time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or (life is not None and life is self._life):
                     raise  # else a fork in another thread has ended this connection, and there is another
 
-    def _ask(self, life: Life, topic: str, key: bytes, deadline: float) -> list[bytes]:
+    def _ask(self, life: Life | None, topic: str, key: bytes, deadline: float) -> list[bytes]:
+        if life is None:
+            raise WatermarkUnavailable("the watermark can't be read, another thread is forking")
         if not self.flush(deadline - time.monotonic()):
             raise WatermarkUnavailable(
                 f"the watermark can't be read, Kafka doesn't answer: {life.error or 'timed out'}"
@@ -153,11 +157,18 @@ class Courier:
             assert life.carrier is not None, "connected"
             return await life.carrier.read_values(topic, key)
 
-    def _start(self) -> Life:
+    def _start(self, *, waiting: float = 0.0) -> Life | None:
+        """The life of now, begun if there is none; None while a fork is under way, after `waiting` seconds for it."""
+        if waiting > 0:
+            self._whole.wait(waiting)
         with self._starting:
-            if self._life is None:
+            if self._life is None and not self._forking:
                 self._life = Life(self._live)
             return self._life
+
+    @property
+    def _forking(self) -> bool:
+        return not self._whole.is_set()
 
     def _is_down(self) -> bool:
         life = self._life

@@ -18,6 +18,7 @@ from watchline.sdk.limits import read_freshness, read_timeliness
 from watchline.sdk.parts import (
     read_choice,
     read_dataset,
+    read_keep_firing,
     read_mute,
     read_retries,
     read_rule,
@@ -32,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "tags": [],
     "metadata": {},
     "mutes": [],
+    "keep_firing": [],
     "anomaly_rules": [],
     "sources": [],
     "targets": [],
@@ -67,6 +69,7 @@ def _content(pipeline: Pipeline) -> dict[str, Any]:
         "retries": read_retries(pipeline.retries),
         "schedule": read_schedule(pipeline.schedule),
         "mutes": _parts("mutes", pipeline.mutes, read_mute),
+        "keep_firing": _parts("keep_firing", _pairs(pipeline.keep_firing), read_keep_firing),
         "anomaly_rules": _parts("anomaly_rules", pipeline.anomaly_rules, read_rule),
         "sources": _parts("sources", pipeline.sources, read_dataset),
         "targets": _parts("targets", pipeline.targets, read_dataset),
@@ -84,8 +87,14 @@ def _type_defaults(kind: PipelineType) -> dict[str, Any]:
         "freshness": read_freshness(kind.freshness),
         "timeliness": read_timeliness(kind.timeliness),
         "mutes": _parts("mutes", kind.mutes, read_mute),
+        "keep_firing": _parts("keep_firing", _pairs(kind.keep_firing), read_keep_firing),
     }
-    return without_defaults(found, {"mutes": []})
+    return without_defaults(found, {"mutes": [], "keep_firing": []})
+
+
+def _pairs(value: object) -> list[Any] | object:
+    """The entries of a mapping; what is none is said to be no list."""
+    return list(value.items()) if isinstance(value, Mapping) else value
 
 
 def _listed(name: str, values: object) -> list[Any]:

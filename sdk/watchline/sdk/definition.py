@@ -126,6 +126,7 @@ class PipelineType:
     freshness: Freshness | Duration | None = None
     timeliness: Timeliness | Duration | None = None
     mutes: Sequence[Mute | str] = ()
+    keep_firing: Mapping[str, Duration] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +135,8 @@ class Pipeline:
 
     `freshness` is how old the last change to the data may be, `timeliness` how long a run may take (each can say more),
     `retries` how often a failed run is tried again before its failure counts. With `active=False` nothing is run: see
-    `Run.skip`. `default_watermark` is what the first run gets.
+    `Run.skip`. `default_watermark` is what the first run gets. `keep_firing` says by kind (freshness, anomaly, failure)
+    how long an incident stays open after its condition has cleared.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Pipeline:
     retries: Retries | int | None = None
     schedule: Schedule | str | None = None
     mutes: Sequence[Mute | str] = ()
+    keep_firing: Mapping[str, Duration] = field(default_factory=dict)
     active: bool = True
     anomaly_rules: Sequence[AnomalyRule] = ()
     sources: Sequence[Dataset | str] = ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from watchline.schemas.failpoints import failpoint
 from watchline.schemas.topics import home_of
-from watchline.sdk.life import CLOSE_SECONDS
+from watchline.sdk.life import CLOSE_SECONDS, LAST_SECONDS, Loop
 from watchline.sdk.message import Message, Rejected, Settle
 from watchline.sdk.process import importing
 from watchline.sdk.settings import Settings
@@ -49,7 +49,7 @@ class KafkaCarrier:
             partitioner=by_pipeline,
             request_timeout_ms=REQUEST_MS,
         )
-        await self._producer.start()
+        await start(self._producer)
 
     async def close(self, seconds: float = CLOSE_SECONDS) -> None:
         """Disconnect; what is under way has `seconds` to be acknowledged."""
@@ -105,7 +105,7 @@ class KafkaCarrier:
             request_timeout_ms=REQUEST_MS,
         )
         try:
-            await consumer.start()
+            await start(consumer)
             return await read_key(consumer, topic, key, await self._partition_of(topic, key))
         finally:
             await consumer.stop()
@@ -114,6 +114,22 @@ class KafkaCarrier:
         assert self._producer is not None, "open first"
         partitions = sorted(await self._producer.partitions_for(topic))
         return by_pipeline(key, partitions, partitions)
+
+
+async def start(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:
+    """Start a client; when that is given up half way, hang up before it is cancelled.
+
+    aiokafka forgets the connection that it was asking for metadata, and Python would warn the job of one left open.
+    """
+    starting = asyncio.create_task(client.start())
+    try:
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        if isinstance(loop := asyncio.get_running_loop(), Loop):
+            await loop.hang_up()
+        starting.cancel()
+        await asyncio.wait([starting], timeout=LAST_SECONDS / 2)
+        raise
 
 
 def by_pipeline(key: bytes, every: Sequence[int], available: Sequence[int]) -> int:

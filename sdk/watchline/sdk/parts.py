@@ -14,6 +14,7 @@ from watchline.sdk.harmless import warn_once
 
 MOST_RETRIES = 100
 CHECKS = ("freshness", "timeliness", "anomaly", "failure", "lost", "missed_start", "all")
+KEPT = ("freshness", "anomaly", "failure")
 
 
 def read_retries(value: Retries | int | None) -> dict[str, Any] | None:
@@ -73,6 +74,15 @@ def read_mute(value: Mute | str) -> dict[str, Any] | None:
         return None
     found = {"check": mute["check"], "until": until, "reason": read_text(mute.get("reason"), 8192)}
     return without_defaults(found, {})
+
+
+def read_keep_firing(pair: tuple[str, object]) -> dict[str, Any] | None:
+    """How long incidents of a kind outlive their condition; 0 for not at all."""
+    kind, length = pair
+    if read_choice("keep_firing", kind, KEPT) is None:
+        return None
+    seconds = 0.0 if length in (0, "0") else read_duration("keep_firing", length)
+    return None if seconds is None else {"check": kind, "seconds": seconds}
 
 
 RANGES: dict[str, tuple[float, float]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 from typing import Any
@@ -20,6 +20,7 @@ from watchline.streams.rows import DeclarationRow
 from watchline.streams.slots.timetable import Timetable, read_times, read_timetable
 
 log = structlog.get_logger()
+KEPT_FIRING = {"freshness": 300 * SECOND}  # unless declared: data that flaps round its limit is one incident
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Declared:
     timezone: str = "UTC"
     first_declared_at: int | None = None
     timetable: Timetable | None = None
+    keep_firing: tuple[tuple[str, int], ...] = ()  # how long each kind of incident outlives its condition
+    commanded: tuple[tuple[str, int], ...] = ()  # checks muted by command, and until when
     complete_by: Timetable | None = None
     complete_days: int = 1
     done_by: Timetable | None = None
@@ -50,7 +53,9 @@ class Declared:
             return False
         if check == "missed_start" and self.timetable is None:
             return False
-        return not any(_covers(mute, check, at) for mute in self.mutes)
+        if any(_covers(mute, check, at) for mute in self.mutes):
+            return False
+        return not any(name in (check, "all") and at < until for name, until in self.commanded)
 
     @property
     def limits_lag(self) -> bool:
@@ -66,7 +71,19 @@ class Declared:
         """When the mutes that cover `check` at `at` will all have ended; None when one has no end."""
         ends = [mute.until for mute in self.mutes if _covers(mute, check, at)]
         known = [to_micros(end) for end in ends if end is not None]
-        return max(known, default=at) if len(known) == len(ends) else None
+        if len(known) < len(ends):
+            return None
+        known += [until for name, until in self.commanded if name in (check, "all") and at < until]
+        return max(known, default=at)
+
+    def outlives(self, kind: str) -> int:
+        """How long an incident of `kind` stays open after its condition has cleared."""
+        return dict(self.keep_firing).get(kind, 0)
+
+    def with_mutes(self, commanded: Mapping[str, int]) -> Declared:
+        """The same with exactly these mutes by command."""
+        found = tuple(commanded.items())
+        return self if found == self.commanded else replace(self, commanded=found)
 
     @cached_property
     def zone(self) -> ZoneInfo | None:
@@ -117,6 +134,7 @@ def read_declaration(row: DeclarationRow) -> Declared:
         lag_warning=_micros(lag[1]),
         timeliness_limit=_micros(_first(timeliness, "max_duration_seconds")[0]),
         mutes=event.mutes + defaults.mutes,
+        keep_firing=_keep_firing(event),
         rules=event.anomaly_rules,
         retries=event.retries,
         timezone=event.schedule.timezone if event.schedule else "UTC",
@@ -136,3 +154,9 @@ def _first(parts: Sequence[Part | None], *names: str) -> list[Any]:
 
 def _micros(seconds: float | None) -> int | None:
     return None if seconds is None else ceil(seconds * SECOND)
+
+
+def _keep_firing(event: PipelineDeclared) -> tuple[tuple[str, int], ...]:
+    """Ours, then those of the type, then those of the pipeline: the last word holds."""
+    said = (event.type_defaults.keep_firing if event.type_defaults else ()) + event.keep_firing
+    return tuple((KEPT_FIRING | {one.check: ceil(one.seconds * SECOND) for one in said}).items())

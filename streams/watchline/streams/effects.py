@@ -7,6 +7,7 @@ from typing import Any
 
 from watchline.schemas.records import (
     AnomalyRecord,
+    CommandRecord,
     ExpectedRunRecord,
     IncidentRecord,
     PipelineRecord,
@@ -19,7 +20,9 @@ from watchline.schemas.records import (
 class Effects:
     """Records for the sink, in the order they were decided."""
 
-    state: list[PipelineRecord | WatermarkRecord | ExpectedRunRecord | PulseRecord] = field(default_factory=list)
+    state: list[PipelineRecord | WatermarkRecord | ExpectedRunRecord | CommandRecord | PulseRecord] = field(
+        default_factory=list
+    )
     runs: list[dict[str, Any]] = field(default_factory=list)  # the fields of a `RunRecord` each
     anomalies: list[AnomalyRecord] = field(default_factory=list)
     incidents: list[IncidentRecord] = field(default_factory=list)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from watchline.schemas import (
-    FeedbackGiven,
     PipelineDeclared,
-    RunEnded,
-    RunHeartbeat,
-    RunStarted,
     WatermarkAdvanced,
 )
 from watchline.streams.declarations import UNDECLARED, Declared, fold_declaration, read_declaration
@@ -20,6 +16,7 @@ from watchline.streams.intake import Intake
 from watchline.streams.pulses import PartitionClock
 from watchline.streams.rows import DeclarationRow, Row, WatermarksRow, decode_row, encode_row, is_clock
 from watchline.streams.runs.desk import BatchFold, Desk, Rhythm, Tables
+from watchline.streams.runs.fold import RunsEvent
 from watchline.streams.shell import Folded
 from watchline.streams.transport import StateTable
 from watchline.streams.watermarks import complete_until, fold_watermark
@@ -30,7 +27,7 @@ E = TypeVar("E", PipelineDeclared, WatermarkAdvanced)
 class RunsFolder:
     """Folds the topic `runs`; a desk a partition is all it keeps in memory."""
 
-    expects = (RunStarted, RunHeartbeat, RunEnded, FeedbackGiven)
+    expects = get_args(RunsEvent)
 
     def __init__(self, tables: Tables, rhythm: Rhythm) -> None:
         self._tables, self._rhythm = tables, rhythm

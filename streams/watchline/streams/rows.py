@@ -79,6 +79,13 @@ class OpenIncident(msgspec.Struct, array_like=True):
     clean_runs: int = 0
     adopted: bool = False
     run_id: bytes | None = None
+    acknowledged_at: int | None = None
+    acknowledged_by: str | None = None
+    snoozed_until: int | None = None
+    note: str | None = None
+    cleared_at: int | None = None  # since when its condition holds no more, while it is kept open
+    clear_reason: Literal["recovered", "adopted"] = "recovered"
+    flaps: int = 0  # how often the condition was gone and came back
 
 
 class HeldFailure(msgspec.Struct, array_like=True):
@@ -125,6 +132,7 @@ class Promise(msgspec.Struct, array_like=True, gc=False):
     missed: bool = False  # whether it was not kept at `previous`
     done: list[int] = msgspec.field(default_factory=list)  # when runs succeeded since then, oldest first
     expected: int | None = None  # how long a run takes, as learned
+    warned: bool = False  # whether somebody was warned of the next one
 
 
 class Clock(msgspec.Struct, array_like=True, gc=False):
@@ -133,6 +141,15 @@ class Clock(msgspec.Struct, array_like=True, gc=False):
     last: int | None
     settled_at: int
     resumed_at: int
+
+
+class Flagged(msgspec.Struct, array_like=True):
+    """A metric of a run that was flagged, and what feedback on it needs; only the first answer teaches."""
+
+    run_id: bytes
+    metric: str
+    token: bytes
+    answered: bool = False
 
 
 class RunsRow(msgspec.Struct, array_like=True):
@@ -150,6 +167,9 @@ class RunsRow(msgspec.Struct, array_like=True):
     expected: Expected | None = None
     clock: Clock | None = None  # in the one row a partition that is no pipeline's: see `clock_key`
     held: list[HeldFailure] = msgspec.field(default_factory=list)
+    mutes: dict[str, int] = msgspec.field(default_factory=dict)  # by command: until when each check is muted
+    quiet: list[str] = msgspec.field(default_factory=list)  # kinds closed by hand that have not been well since
+    flagged: list[Flagged] = msgspec.field(default_factory=list)  # the newest few, oldest first
     complete_by: Promise | None = None
     done_by: Promise | None = None
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from faults.invariants.tails import Tail
 from letters.letters import Commands, Result, Store, of_bytes
 from stack.contents import rows
 from stack.services import Services, services
+from stack.waiting import until
 from watchline.schemas import RunEnded, Topics, encode
 
 DEADLINE_SECONDS = 60.0
@@ -37,15 +37,6 @@ def ended(run: UUID) -> bytes:
             status="succeeded", started_at=now, duration_ms=10, inserts=5,
         )
     )  # fmt: skip
-
-
-async def until(what: str, condition: Callable[[], Awaitable[Any]]) -> None:
-    try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            while not await condition():
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        raise AssertionError(f"not within {DEADLINE_SECONDS:g} s: {what}") from None
 
 
 async def test_a_bad_event_is_kept_and_one_that_is_valid_by_now_counts_once_however_often_it_is_redriven(

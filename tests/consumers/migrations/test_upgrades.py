@@ -22,7 +22,16 @@ select table_name, string_agg(format('%I', column_name), ', ' order by ordinal_p
 from information_schema.columns where table_schema = 'public' and table_name <> 'alembic_version' group by 1 order by 1
 """
 # What services of 0003 know nothing of.
-NEWER = {"expected_runs", "run_attempts", "ingestion", "ingestion_hours"}
+NEWER = {
+    "expected_runs",
+    "run_attempts",
+    "ingestion",
+    "ingestion_hours",
+    "alert_messages",
+    "alert_storms",
+    "commands",
+    "anomaly_feedback",
+}
 # When it was written, by the clock of the database.
 CLOCKS = ("stored_at", "updated_at", "first_seen_at", "created_at", "attempted_at", "sent_at", "next_attempt_at")
 

@@ -11,6 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from slack.fake import FakeSlack
+from slack.workspace import FakeWorkspace
 from watchline.consumers.notifier import NotifierSettings, run
 
 
@@ -46,6 +47,24 @@ def settings(database: str, slack: FakeSlack) -> NotifierSettings:
         request_timeout_seconds=5,
         messages_per_second=1000,
     )
+
+
+@pytest.fixture
+async def workspace() -> AsyncIterator[FakeWorkspace]:
+    """A workspace whose bot may write to #data and #sales."""
+    async with FakeWorkspace({"C000DATA": "data", "C00SALES": "sales"}) as fake:
+        yield fake
+
+
+@pytest.fixture
+def bot(workspace: FakeWorkspace) -> dict[str, object]:
+    """The settings of a notifier with a bot that posts to #data."""
+    return {
+        "slack_webhook_url": None,
+        "slack_bot_token": SecretStr(workspace.token),
+        "slack_api_url": workspace.url,
+        "slack_channel": "C000DATA",
+    }
 
 
 @pytest.fixture

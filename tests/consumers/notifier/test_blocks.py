@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slack.incidents import NOON, RUN, after, alert, incident, message, resolved
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.blocks import fallback, fit, render
-from watchline.consumers.notifier.grouping import Message
 from watchline.schemas.records import IncidentFact
 
 HOSTILE = [
@@ -80,6 +80,22 @@ def test_a_resolve_message_says_how_long_it_lasted_and_why_it_ended() -> None:
 
     assert header(payload) == "✅ orders_daily: inserts below the expected range (resolved after 3 h 5 min)"
     assert fields(payload)["*Lasted*"] == "3 h 5 min, recovered"
+
+
+def test_a_message_says_who_takes_care_who_closed_it_and_what_they_said() -> None:
+    end = resolved(incident(), after(hours=3), reason="manual")
+    care = {"acknowledged_by": "ada@etl-1", "by": "bob@etl-2", "note": "<!here> known"}
+
+    shown = fields(render(message(end.model_copy(update=care))))
+
+    assert shown["*Lasted*"] == "3 h, closed by hand by bob@etl-2"
+    assert (shown["*Acknowledged by*"], shown["*Note*"]) == ("ada@etl-1", "&lt;!here&gt; known")
+
+
+def test_the_end_of_a_snooze_is_told_as_a_reminder() -> None:
+    payload = render(message(incident(transition="woken", transition_no=3)))
+
+    assert header(payload) == "🔴 orders_daily: inserts below the expected range (still open)"
 
 
 def test_a_long_name_does_not_push_the_outcome_out_of_the_header() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from slack.incidents import alert, incident, message
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.channel import Outcome
-from watchline.consumers.notifier.grouping import Message
-from watchline.consumers.notifier.route import BROKEN_SECONDS, Route
+from watchline.consumers.notifier.route import BROKEN_SECONDS, Line, Route
 
 MESSAGE = message(incident())
 BROKEN = Outcome("rejected", 404, "no_service", broken=True)
@@ -20,6 +20,7 @@ class Scripted:
     name: str
     answers: list[Outcome] = field(default_factory=list)
     sent: int = 0
+    edits: bool = False
 
     async def send(self, message: Message) -> Outcome:
         self.sent += 1
@@ -38,7 +39,7 @@ class Clock:
 
 def route(*channels: Scripted) -> tuple[Route, Clock]:
     clock = Clock()
-    return Route(channels, messages_per_second=1, clock=clock, chance=lambda: 1.0), clock
+    return Route([Line(each) for each in channels], messages_per_second=1, clock=clock, chance=lambda: 1.0), clock
 
 
 async def test_a_channel_takes_one_message_a_second() -> None:

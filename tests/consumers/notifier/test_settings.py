@@ -97,3 +97,46 @@ def test_a_time_that_no_clock_can_add_is_refused_at_the_start(name: str, monkeyp
 
     with pytest.raises(Misconfigured, match=f"WATCHLINE_{name}_SECONDS"):
         NotifierSettings.from_environment()
+
+
+def test_a_bot_needs_a_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHLINE_SLACK_BOT_TOKEN", "xoxb-canary")
+
+    with pytest.raises(Misconfigured, match="WATCHLINE_SLACK_CHANNEL") as caught:
+        NotifierSettings.from_environment()
+
+    assert "canary" not in str(caught.value)
+
+
+def test_a_channel_needs_a_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHLINE_SLACK_ROUTES", '[{"owner": "sales", "channel": "#sales"}]')
+
+    with pytest.raises(Misconfigured, match="WATCHLINE_SLACK_BOT_TOKEN"):
+        NotifierSettings.from_environment()
+
+
+def test_a_token_and_routes_can_stand_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "token").write_text("xoxb-canary\n")
+    (tmp_path / "routes").write_text('[{"owner": "sales", "channel": "#sales"}]')
+    monkeypatch.setenv("WATCHLINE_SLACK_BOT_TOKEN_FILE", str(tmp_path / "token"))
+    monkeypatch.setenv("WATCHLINE_SLACK_ROUTES_FILE", str(tmp_path / "routes"))
+    monkeypatch.setenv("WATCHLINE_SLACK_CHANNEL", "#data")
+
+    settings = NotifierSettings.from_environment()
+
+    assert settings.slack_bot_token is not None
+    assert settings.slack_bot_token.get_secret_value() == "xoxb-canary"
+    assert [rule.destination for rule in settings.rules] == ["#sales"]
+    assert "canary" not in f"{settings!r} {settings.model_dump()}"
+
+
+@pytest.mark.parametrize(
+    "routes", ["{", "[{}]", '[{"webhook_url": "https://x/canary"}]', '[{"owner": 7, "channel": ""}]']
+)
+def test_routes_that_lead_nowhere_are_refused_and_not_shown(routes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHLINE_SLACK_ROUTES", routes)
+
+    with pytest.raises(Misconfigured, match="WATCHLINE_SLACK_ROUTES") as caught:
+        NotifierSettings.from_environment()
+
+    assert "canary" not in str(caught.value)

@@ -7,7 +7,7 @@ import io
 from folds.log import started
 from folds.schedules import MINUTE, pulses, scheduled, utc, watched
 from slack.incidents import RUN, after, incident, message, resolved
-from watchline.consumers.notifier.grouping import Message
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.terminal import AlertConsole, TerminalChannel
 
 

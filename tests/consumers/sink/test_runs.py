@@ -237,7 +237,10 @@ async def test_an_undeclared_pipeline_gets_a_row_from_its_first_run(sinking: Sin
     assert tuple(seen) == (False, "running", 0)
 
 
-ends = st.sampled_from([("a", 5), ("b", 5), ("c", 9), (None, None)])
+# Name, minute and attempt: an end belongs to one attempt, whoever speaks of it.
+ends = st.sampled_from(
+    [("a", 5, 1), ("b", 5, 1), ("c", 9, 2), ("d", 7, 2), (None, None, None), (None, None, 1), (None, None, 2)]
+)
 
 
 @st.composite
@@ -247,13 +250,13 @@ def histories(draw: st.DrawFn) -> list[RunRecord]:
 
 
 def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
-    end, minute = draw(ends)
+    end, minute, attempt = draw(ends)
     fields: dict[str, Any] = {
         "labels_started": draw(st.none() | st.just({"s": str(revision)})),
         "labels_ended": draw(st.none() | st.just({"e": str(revision)})),
         "watermark": draw(st.none() | st.just(str(revision))),
         "backfill": draw(st.none() | st.booleans()),
-        "attempt": draw(st.sampled_from([None, 1, 1, 2])),
+        "attempt": attempt,
         "overdue": draw(st.booleans()),
         "anomalous": draw(st.booleans()),
         "inserts": revision,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from watchline.consumers.notifier import slack
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.channel import Outcome
-from watchline.consumers.notifier.grouping import Message
 from watchline.consumers.notifier.outbox import Outbox
 from watchline.consumers.notifier.route import Attempt, Delivery
 
@@ -17,8 +17,8 @@ def mark_before_send() -> None:
     """An alert is marked as told, then told."""
     renew, mark = Outbox.renew, Outbox.mark
 
-    async def renew_and_mark(self: Outbox, message: Message) -> bool:
-        ours = await renew(self, message)
+    async def renew_and_mark(self: Outbox, message: Message, destination: str) -> bool:
+        ours = await renew(self, message, destination)
         if ours:
             await mark(self, message, TOLD)
         return ours

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from folds.log import KEY, NOON, Log
 from folds.stories import Step, stories, thoroughly
 from watchline.schemas import decode_record, encode_record
-from watchline.schemas.records import AnomalyRecord, IncidentRecord
+from watchline.schemas.records import AnomalyRecord, CommandRecord, IncidentRecord
 from watchline.streams.deadlines import Deadlines
 from watchline.streams.declarations import Declared
 from watchline.streams.detection import unpack
@@ -71,7 +71,7 @@ def test_every_story_is_folded_into_a_small_row_and_records_that_can_be_read(
             assert log.row.offset >= offset
             offset = log.row.offset
 
-    findings: list[AnomalyRecord | IncidentRecord] = [*log.anomalies, *log.incidents]
+    findings: list[AnomalyRecord | IncidentRecord | CommandRecord] = [*log.anomalies, *log.incidents, *log.commands]
     for record in findings:
         assert decode_record(encode_record(record)) == record
     for run in log.runs:
@@ -129,7 +129,8 @@ def test_after_a_settled_pulse_nothing_is_open_that_is_not_watched(story: list[S
     log.pulse(last)
 
     checks = [incident.kind for incident in log.row.incidents] if KEY in log.rows else []
-    assert all(log.declared.watches(check, log.desk.clock.last or 0) for check in checks)
+    declared = log.declared.with_mutes(log.row.mutes if KEY in log.rows else {})
+    assert all(declared.watches(check, log.desk.clock.last or 0) for check in checks)
 
 
 @thoroughly

@@ -8,6 +8,7 @@ from folds.log import NOON, Log, ended, identity, started
 from watchline.schemas.declaration import Retries
 from watchline.streams.declarations import Declared
 from watchline.streams.instants import SECOND
+from watchline.streams.runs.failures import MOST_HELD
 
 MINUTE = timedelta(minutes=1)
 RETRIED = Declared(retries=Retries(limit=2, wait_seconds=600), timeliness_limit=1500 * SECOND)
@@ -84,6 +85,17 @@ def test_attempts_with_ids_of_their_own_hold_each_other_back_too() -> None:
     log.pulse(NOON + 60 * MINUTE)
 
     assert log.transitions("failure") == []
+
+
+def test_more_failures_than_are_held_back_are_told_the_oldest_first() -> None:
+    log = Log(RETRIED)
+
+    for number in range(MOST_HELD + 1):
+        log.append(ended(number, NOON + number * timedelta(seconds=1), "failed", error={"message": f"run {number}"}))
+
+    assert len(log.row.held) == MOST_HELD
+    assert log.transitions("failure") == ["opened"]
+    assert log.incidents[0].facts[0].value == "run 0"
 
 
 def test_a_run_is_late_once_over_all_of_its_attempts() -> None:

@@ -40,7 +40,17 @@ def said(log: Log) -> tuple[dict[Any, Any], ...]:
         {anomaly.anomaly_id: anomaly for anomaly in log.anomalies},
         {(incident.incident_id, incident.transition_no): incident for incident in log.incidents},
         {due: slot.model_copy(update={"revision": 0}) for due, slot in log.slots.items()},
+        {(command.event_id, command.revision): command for command in log.commands},
     )
+
+
+def tell(log: Log, steps: Iterable[Any]) -> list[Taken]:
+    """Fold the steps one by one; the records that they were."""
+    taken = []
+    for step in steps:
+        taken.append(log.record(step))
+        log.take(taken[-1:])
+    return taken
 
 
 def live_through(log: Log, taken: list[Taken], accidents: Iterable[tuple[int, str]]) -> None:
@@ -66,9 +76,7 @@ def test_a_batch_that_is_folded_again_with_other_borders_ends_in_the_same_row(
     story: list[Any], declared: Declared, accidents: list[tuple[int, str]], rhythm: Rhythm
 ) -> None:
     calm, rough = Log(declared, rhythm), Log(declared, rhythm)
-    taken = [calm.record(step) for step in story]
-    for record in taken:
-        calm.take([record])
+    taken = tell(calm, story)
 
     live_through(rough, taken, accidents)
 
@@ -85,9 +93,7 @@ def test_a_worker_that_begins_anew_in_mid_batch_ends_in_the_same_row(
 ) -> None:
     calm, rough = Log(declared, rhythm), Log(declared, rhythm)
     steps = [NOON + n * timedelta(minutes=10) if step is None else step for n, step in enumerate(story)]
-    taken = [calm.record(step) for step in steps]
-    for record in taken:
-        calm.take([record])
+    taken = tell(calm, steps)
 
     live_through(rough, taken, accidents)
 

@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -151,6 +151,7 @@ class MemoryConsumer(Consumer):
         self.assigned: set[TP] = set()
         self.positions: dict[TP, int] = {}
         self.topics: set[str] = set()
+        self.ranges: list[tuple[TP, range]] = []  # that were read so
         self.killed = False
         self.buried = asyncio.Event()  # set when the test is over: what waits may end
 
@@ -193,6 +194,14 @@ class MemoryConsumer(Consumer):
     async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
         low = self.broker.reported_end_too_low_by
         return {tp: max(self.broker.ends[tp] - low, min(self.broker.ends[tp], 1)) for tp in partitions}
+
+    async def ends_of(self, partitions: Collection[TP]) -> Mapping[TP, int]:
+        return {tp: self.broker.ends[tp] for tp in partitions}
+
+    async def read_range(self, tp: TP, offsets: range) -> AsyncIterator[list[tuple[bytes | None, bytes | None]]]:
+        """What our consumer reads by a connection of its own."""
+        self.ranges.append((tp, offsets))
+        yield [(record.key, record.value) for record in self.broker.logs[tp] if record.offset in offsets]
 
     async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
         return dict.fromkeys(partitions, 0)

@@ -8,16 +8,20 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from faust.contrib.asgi import faust_app_running
+from faust.types import TP
 
 from brokers.kinds import Broker
-from streams.transport.counting import Count  # noqa: TID251 - the folder of these tests
+from streams.transport.counting import Count, count_events  # noqa: TID251 - the folder of these tests
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
 from watchline.schemas.topics import Topics
 from watchline.streams.topics import check_topics, create_topics, leader_topic
+from watchline.streams.transport import make_app
 
 PARTITIONS = 4
 TESTS = Path(__file__).parents[2]
@@ -145,6 +149,37 @@ async def test_a_worker_that_was_killed_loses_and_repeats_nothing(broker: Broker
     await start()
 
     await wait_for_counts(broker, topics, truth)
+
+
+@pytest.mark.parametrize(
+    "ours_follows",
+    [True, pytest.param(False, marks=pytest.mark.durable("the embedded broker reports an end that is too low"))],
+)
+async def test_a_row_that_another_wrote_late_is_followed_by_the_newest_one(
+    kafka: KafkaConnection, topics: Topics, tmp_path: Path, ours_follows: bool
+) -> None:
+    app = make_app(
+        app_id=topics.application, kafka=kafka, partitions=PARTITIONS, session_timeout=6.0, rebalance_timeout=6.0,
+        data_dir=tmp_path,
+    )  # fmt: skip
+    rows = count_events(app, topics.runs, partitions=PARTITIONS)
+    rows.age_of = lambda row: Count.decode(row).absorbed
+    newest, late = Count(7, 7).encode(), Count(3, 3).encode()
+    async with faust_app_running(app):
+        async with asyncio.timeout(30):
+            while app.rebalancing or not rows.owned():
+                await asyncio.sleep(0.05)
+        await asyncio.gather(*await rows.put_many({1: {b"a": newest}}))
+        async with AIOKafkaProducer(**kafka.client_arguments()) as sleeper:
+            await sleeper.send_and_wait(topics.changelog("runs"), late, key=b"a", partition=1)
+        if ours_follows:
+            await asyncio.gather(*await rows.put_many({1: {b"b": newest}}))
+        await rows.healer.look()
+        reader: Any = app.consumer
+        changelog = TP(topics.changelog("runs"), 1)
+        found = [pair async for chunk in reader.read_range(changelog, range(3 + ours_follows)) for pair in chunk]
+
+    assert found == [(b"a", newest), (b"a", late), *[(b"b", newest)] * ours_follows, (b"a", newest)]
 
 
 @pytest.mark.durable("workers that move partitions depend on true end offsets")

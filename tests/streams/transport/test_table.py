@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from faust.types import ConsumerMessage
+from faust.types import TP, ConsumerMessage
 
 from streams.transport.memory import MemoryBroker, table, until  # noqa: TID251 - the folder of these tests
 
@@ -84,7 +84,7 @@ async def test_rows_of_a_lost_partition_are_purged(memory: MemoryBroker, make: C
     rows = table(app)
     await asyncio.gather(*await rows.put_many({0: {b"lost": b"1"}, 1: {b"kept": b"2"}}))
 
-    await rows.on_recovery_completed({(CHANGELOG, 1)}, set())
+    await rows.on_recovery_completed({TP(CHANGELOG, 1)}, set())
 
     assert list(rows.rows()) == [(1, b"kept", b"2")]
 

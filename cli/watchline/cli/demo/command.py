@@ -21,7 +21,8 @@ from watchline.cli.logs import configure_command_logs
 
 KEPT = Path(".watchline")
 # The alert of the live run is shown at once, and in this terminal: no channel of somebody's hears of a demo.
-NOTIFIER = {"WATCHLINE_GROUP_WAIT_SECONDS": "0", "WATCHLINE_SLACK_WEBHOOK_URL": ""}
+SLACK = ("WEBHOOK_URL", "FALLBACK_WEBHOOK_URL", "BOT_TOKEN", "CHANNEL", "FALLBACK_CHANNEL", "ROUTES")
+NOTIFIER = {"WATCHLINE_GROUP_WAIT_SECONDS": "0", **{f"WATCHLINE_SLACK_{name}": "" for name in SLACK}}
 
 
 @click.command()

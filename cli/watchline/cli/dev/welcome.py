@@ -24,5 +24,6 @@ def describe_stack(stack: Stack) -> None:
 
 
 def alerts_go(environment: Mapping[str, str]) -> str:
-    """Where the notifier takes alerts: to Slack when it has a webhook."""
-    return "go to Slack" if read_secret(environment, "WATCHLINE_SLACK_WEBHOOK_URL") else "appear here"
+    """Where the notifier takes alerts that no route takes: to Slack when it has a channel or a webhook."""
+    named = environment.get("WATCHLINE_SLACK_CHANNEL") or read_secret(environment, "WATCHLINE_SLACK_WEBHOOK_URL")
+    return "go to Slack" if named else "appear here"

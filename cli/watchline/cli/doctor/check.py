@@ -75,11 +75,13 @@ def judge_clock(skew_seconds: float) -> Check:
 
 
 def judge_slack(configured: bool) -> Check:
-    """The webhook is looked at, never called."""
+    """A channel or a webhook is looked at, never called."""
     if configured:
-        return Check("Slack", "ok", "a webhook is configured; it was not called")
-    hint = "set WATCHLINE_SLACK_WEBHOOK_URL for the notifier"
-    return Check("Slack", "warn", "no webhook: the notifier prints alerts to its stdout", hint)
+        return Check("Slack", "ok", "a channel or a webhook is configured; it was not called")
+    hint = "set WATCHLINE_SLACK_CHANNEL beside a bot's token, or WATCHLINE_SLACK_WEBHOOK_URL, for the notifier"
+    return Check(
+        "Slack", "warn", "neither a channel nor a webhook: the notifier prints what no route takes to its stdout", hint
+    )
 
 
 def judge_alerts(pending: int, failed: int) -> Check:

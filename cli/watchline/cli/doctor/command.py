@@ -67,8 +67,7 @@ async def examine() -> list[Check]:
     checks += kafka + database
     if all(check.outcome != "fail" for check in kafka + database):
         checks.append(await _sink_check(settings))
-    webhook = NotifierSettings.from_environment().slack_webhook_url
-    return [*checks, judge_slack(webhook is not None)]
+    return [*checks, judge_slack(NotifierSettings.from_environment().reaches_slack)]
 
 
 def _settings_checks() -> list[Check]:

@@ -14,7 +14,7 @@ from watchline.consumers.notifier.settings import NotifierSettings
 def notify() -> None:
     """Run the notifier: it sends what the sink put into the alert outbox.
 
-    With a Slack webhook alerts go there; without one they are printed to stdout.
+    With a Slack webhook or bot alerts go there; without any they are printed to stdout.
     SIGTERM or Ctrl-C stops it cleanly; what is unsent waits in Postgres.
 
     \b
@@ -22,6 +22,8 @@ def notify() -> None:
       WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
       WATCHLINE_SLACK_WEBHOOK_URL         https://hooks.slack.com/services/…
       WATCHLINE_SLACK_WEBHOOK_URL_FILE    a file that holds it
+      WATCHLINE_SLACK_BOT_TOKEN           xoxb-…, instead of a webhook; also …_FILE
+      WATCHLINE_SLACK_CHANNEL             where the bot posts, best by its id
       WATCHLINE_GROUP_WAIT_SECONDS        how long an alert waits, default 30
       WATCHLINE_LOG_LEVEL                 default INFO
       WATCHLINE_READY_FILE                touched when the notifier is ready

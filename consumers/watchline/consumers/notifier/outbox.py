@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 import asyncpg
 import structlog
-from pydantic import ValidationError
 
-from watchline.consumers.notifier import statements
-from watchline.consumers.notifier.grouping import Alert, Group, Message
+from watchline.consumers.notifier import statements, triage_statements
+from watchline.consumers.notifier.alert import Alert, Group, Message, Storm
+from watchline.consumers.notifier.grouping import Timing
+from watchline.consumers.notifier.marking import mark_failed, mark_later, mark_sent
+from watchline.consumers.notifier.reading import alert_of, post_of
 from watchline.consumers.notifier.route import Delivery
+from watchline.consumers.notifier.triage import Triage
 from watchline.schemas.errors import Misconfigured, Unavailable
-from watchline.schemas.records import IncidentRecord
+
+if TYPE_CHECKING:
+    from watchline.consumers.notifier.marking import Connection
 
 CLAIM_LOCK = 0x77_6C_61_6C_65_72_74  # "wlalert": one notifier claims at a time, so a group has one sender
 OPERATOR_CLASSES = ("28", "3D", "42")  # permission, database, schema: waiting won't help
@@ -45,66 +49,99 @@ class Outbox:
     pool: asyncpg.Pool[asyncpg.Record]
     holder: str
     lease: timedelta
-    group_interval: timedelta
-    repeat_interval: timedelta
+    timing: Timing
     give_up_after: timedelta
+    triage: Triage
 
-    async def claim(self, groups: int) -> Claim:
-        """Take every alert of up to `groups` groups that are due and that nobody else holds."""
+    async def prepare(self, destinations: Sequence[str]) -> dict[str, str]:
+        """Find a new place for what belongs to none of `destinations`; the ids of channels that are known by name."""
         async with self._transaction() as connection:
             await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
-            rows = await connection.fetch(statements.CLAIM, self.holder, self.lease, groups)
-            if not rows:
+            await connection.execute(triage_statements.FORGET_DESTINATIONS, list(destinations))
+            rows = await connection.fetch(statements.CHANNEL_IDS, list(destinations))
+        return {row["channel"]: row["channel_id"] for row in rows}
+
+    async def claim(self, destination: str, groups: int, *, edits: bool) -> Claim:
+        """Take every alert of up to `groups` groups of a destination that are due and that nobody else holds."""
+        async with self._transaction() as connection:
+            await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
+            await self.triage.decide(connection, destination, edits=edits)
+            claimed = await connection.fetch(statements.CLAIM, self._as(destination), self.lease, groups, destination)
+            if not claimed:
                 return Claim((), {}, None)
+            ids = [row["alert_id"] for row in claimed]
+            rows = await connection.fetch(statements.ALERTS, ids)
             now: datetime = rows[0]["now"]
-            pipelines = list({row["pipeline"] for row in rows})
-            sent = await connection.fetch(statements.LAST_SENT, now - self.group_interval, pipelines)
-        last_sent = {Group(row["pipeline"], row["owner"]): row["sent_at"] for row in sent}
+            sent = await connection.fetch(statements.LAST_SENT, now - self.timing.group_interval, destination, ids)
+        last_sent = {Group(row["pipeline"], row["owner"], row["storm_id"]): row["sent_at"] for row in sent}
         return Claim(tuple(alert_of(dict(row)) for row in rows), last_sent, now)
 
-    async def renew(self, message: Message) -> bool:
-        """Start the lease anew before sending; False when another notifier has taken over."""
+    async def renew(self, message: Message, destination: str) -> bool:
+        """Start the lease anew and note that it is being sent; False when another notifier has taken over."""
         async with self._transaction() as connection:
-            rows = await connection.fetch(statements.RENEW, message.alert_ids, self.holder, self.lease)
+            rows = await connection.fetch(
+                statements.RENEW, message.alert_ids, self._as(destination), self.lease, message.delivery
+            )
         return len(rows) == len(message.alerts)
 
-    async def defer(self, waiting: Mapping[datetime, list[int]]) -> None:
-        """Give back alerts that are due later."""
+    async def complete(self, message: Message) -> Message:
+        """The message with all that its post, or its digest, shows besides."""
+        storm_id = message.alerts[0].storm_id
         async with self._transaction() as connection:
-            await connection.executemany(statements.DEFER, [(ids, at, self.holder) for at, ids in waiting.items()])
+            if storm_id is not None:
+                ids = await connection.fetch(statements.OF_STORM, storm_id)
+                row = await connection.fetchrow(statements.STORM, storm_id)
+                if row is not None:
+                    storm = Storm(storm_id, row["began_at"], row["ended_at"])
+                    message = replace(message, storm=storm, post=post_of(dict(row)))
+            elif message.post is not None:
+                ids = await connection.fetch(statements.OF_POST, message.post.channel_id, message.post.ts)
+            else:
+                return message
+            rows = await connection.fetch(statements.ALERTS, [each["alert_id"] for each in ids])
+        return replace(message, company=tuple(alert_of(dict(row)) for row in rows))
 
-    async def suppress(self, alert_ids: Sequence[int], reason: str) -> None:
+    async def defer(self, plan_waiting: Mapping[datetime, list[int]], refreshed: list[int], destination: str) -> None:
+        """Give back alerts that are due later; `refreshed` are those whose post is brought up to date then."""
+        async with self._transaction() as connection:
+            rows = [(ids, at, self._as(destination), refreshed) for at, ids in plan_waiting.items()]
+            await connection.executemany(statements.DEFER, rows)
+
+    async def suppress(self, alert_ids: Sequence[int], reason: str, destination: str) -> None:
         """Close alerts that nobody needs to hear."""
         async with self._transaction() as connection:
-            await connection.execute(statements.SUPPRESS, list(alert_ids), reason, self.holder)
+            await connection.execute(statements.SUPPRESS, list(alert_ids), reason, self._as(destination))
 
-    async def release(self) -> None:
+    async def release(self, destination: str) -> None:
         """Give back whatever is still claimed."""
         async with self._transaction() as connection:
-            await connection.execute(statements.RELEASE, self.holder)
+            await connection.execute(statements.RELEASE, self._as(destination))
 
     async def mark(self, message: Message, delivery: Delivery) -> list[str]:
         """Write down every attempt and what follows from the last one; returns the states of the alerts."""
-        ids, error = message.alert_ids, _error(delivery)
         async with self._transaction() as connection:
             for attempt in delivery.attempts:
                 outcome = attempt.outcome
                 await connection.execute(
-                    statements.RECORD, ids, attempt.channel, outcome.result, outcome.http_status, outcome.detail
+                    statements.RECORD,
+                    message.alert_ids,
+                    attempt.channel,
+                    outcome.result,
+                    outcome.http_status,
+                    outcome.detail,
                 )
-            if delivery.last.result == "accepted":
-                incidents, still_open = _open_ends(message)
-                await connection.execute(statements.MARK_SENT, ids, still_open, self.repeat_interval)
-                await connection.execute(statements.END_REMINDERS, incidents)
-                return ["sent"] * len(ids)
-            wait = timedelta(seconds=delivery.wait)
-            if delivery.last.result == "retry":
-                rows = await connection.fetch(
-                    statements.MARK_RETRY, ids, error, wait, self.give_up_after, self.repeat_interval
-                )
-            else:
-                rows = await connection.fetch(statements.MARK_FAILED, ids, error, self.repeat_interval)
-            return [row["state"] for row in rows]
+            return await self._mark(connection, message, delivery)
+
+    async def _mark(self, connection: Connection, message: Message, delivery: Delivery) -> list[str]:
+        if delivery.last.result == "accepted":
+            return await mark_sent(connection, message, delivery, self.timing.repeat_interval)
+        if delivery.last.result == "retry":
+            return await mark_later(connection, message, delivery, self.give_up_after, self.timing.repeat_interval)
+        return await mark_failed(connection, message, delivery, self.timing.repeat_interval)
+
+    def _as(self, destination: str) -> str:
+        """Who holds what is claimed for a destination: the same process claims for several at once."""
+        return f"{self.holder} {destination}"
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy[asyncpg.Record]]:
@@ -126,48 +163,3 @@ def translated() -> Iterator[None]:
         raise Unavailable(f"Postgres could not do it now: {error} ({code})") from error
     except (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
         raise Unavailable(f"Postgres doesn't answer: {type(error).__name__}: {error}") from error
-
-
-def alert_of(row: Mapping[str, Any]) -> Alert:
-    """An alert from its row; from its columns when the payload can't be read: somebody has to hear of it."""
-    try:
-        incident = IncidentRecord.model_validate_json(row["payload"])
-    except ValidationError as error:
-        log.error("alert.unreadable", alert_id=row["alert_id"], errors=error.error_count())
-        incident = _from_columns(row)
-    # The columns are what groups are claimed by; a payload that says otherwise must not split one.
-    incident = incident.model_copy(update={"pipeline": row["pipeline"], "owner": row["owner"]})
-    return Alert(
-        alert_id=row["alert_id"],
-        incident=incident,
-        created_at=row["created_at"],
-        attempts=row["attempts"],
-        told_at=row["told_at"],
-        announced=row["announced"],
-    )
-
-
-def _from_columns(row: Mapping[str, Any]) -> IncidentRecord:
-    names = IncidentRecord.model_fields.keys() & row.keys()
-    return IncidentRecord(
-        **{name: row[name] for name in names},
-        revision=0,
-        at=row["created_at"],
-        opened_at=row["cause_at"],
-        title=f"{row['kind']} incident, its details can't be read",
-    )
-
-
-def _open_ends(message: Message) -> tuple[list[UUID], list[int]]:
-    """The incidents of a message, and of each that is still open the alert that will be repeated."""
-    newest: dict[UUID, Alert] = {}
-    for alert in sorted(message.alerts, key=lambda each: each.incident.transition_no):
-        newest[alert.incident.incident_id] = alert
-    still_open = [alert.alert_id for alert in newest.values() if alert.incident.transition != "resolved"]
-    return list(newest), still_open
-
-
-def _error(delivery: Delivery) -> str:
-    outcome = delivery.last
-    parts = [str(part) for part in (outcome.http_status, outcome.detail) if part is not None]
-    return " ".join(parts) or outcome.result

@@ -1,4 +1,4 @@
-"""The channels in the order in which they are tried, and when each may be used again."""
+"""The channels of a destination in the order in which they are tried, and when each may be used again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import structlog
 
 from watchline.consumers.backoff import backoff
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.channel import Channel, Outcome
-from watchline.consumers.notifier.grouping import Message
 
 BROKEN_SECONDS = 600.0  # then one message tries whether somebody has mended the channel
 MAX_PARKED = 30.0
@@ -41,9 +41,16 @@ class Delivery:
     def last(self) -> Outcome:
         return self.attempts[-1].outcome if self.attempts else PARKED
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether a channel may have accepted the message without our knowing."""
+        return any(attempt.outcome.unknown for attempt in self.attempts)
+
 
 @dataclass(slots=True)
-class _Line:
+class Line:
+    """A channel and when it may be used; destinations that share a channel share its line."""
+
     channel: Channel
     ready_at: float = 0.0
     broken_until: float = 0.0
@@ -55,16 +62,21 @@ class Route:
 
     def __init__(
         self,
-        channels: Sequence[Channel],
+        lines: Sequence[Line],
         *,
         messages_per_second: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._lines = [_Line(channel) for channel in channels]
+        self._lines = list(lines)
         self._pace = 1.0 / messages_per_second
         self._clock = clock
         self._chance = chance
+
+    @property
+    def edits(self) -> bool:
+        """Whether its first channel can change what it has posted."""
+        return self._lines[0].channel.edits
 
     def ready_in(self) -> float:
         """Seconds until a message may be sent; claiming alerts before that would only hold them."""
@@ -88,14 +100,15 @@ class Route:
             outcome = await line.channel.send(message)
             attempts.append(Attempt(line.channel.name, outcome))
             wait = self._note(line, outcome, message)
-            if outcome.result == "accepted" or (outcome.result == "retry" and not last_chance):
+            later = outcome.result == "retry" and not outcome.broken
+            if outcome.result == "accepted" or (later and not last_chance):
                 break
         return Delivery(tuple(attempts), wait)
 
-    def _usable(self, now: float) -> list[_Line]:
+    def _usable(self, now: float) -> list[Line]:
         return [line for line in self._lines if line.broken_until <= now]
 
-    def _note(self, line: _Line, outcome: Outcome, message: Message) -> float:
+    def _note(self, line: Line, outcome: Outcome, message: Message) -> float:
         """Park the channel as its answer demands; returns how long this message waits."""
         now = self._clock()
         line.ready_at = now + self._pace
@@ -106,6 +119,8 @@ class Route:
         if outcome.result != "retry":
             line.failures = 0
             return 0.0
+        if outcome.broken:
+            return BROKEN_SECONDS
         line.failures += 1
         asked = outcome.retry_after
         parked = backoff(line.failures, self._chance(), longest=MAX_PARKED) if asked is None else asked

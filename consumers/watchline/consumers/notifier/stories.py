@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from watchline.consumers.notifier.grouping import Alert, Message
+from watchline.consumers.notifier.alert import Alert, HeldBack, Message
 from watchline.consumers.notifier.wording import duration, number, utc
 from watchline.schemas.printing import printable, shorten
 from watchline.schemas.records import IncidentFact, IncidentRecord
@@ -24,6 +24,8 @@ REASONS = {
     "adopted": "taken as the new normal",
 }
 
+CHANGES = {"updated": "changed"}
+
 Mark = Literal["fail", "warn", "resolved"]
 
 
@@ -39,9 +41,14 @@ class Story:
 
 
 def tell(message: Message) -> tuple[Story, ...]:
-    """The incidents of a message, worst first; the transitions of one incident become one story."""
+    """The incidents of a message, worst first; the transitions of one incident become one story.
+
+    With them those that share the post and have nothing new to say.
+    """
     by_incident: dict[UUID, list[Alert]] = {}
-    for alert in message.alerts:
+    new = {alert.incident.incident_id for alert in message.alerts}
+    company = [alert for alert in message.company if alert.incident.incident_id not in new]
+    for alert in (*company, *message.alerts):
         by_incident.setdefault(alert.incident.incident_id, []).append(alert)
     stories = [_story(alerts) for alerts in by_incident.values()]
     return tuple(sorted(stories, key=lambda story: ("fail", "warn", "resolved").index(story.mark)))
@@ -60,8 +67,8 @@ def _story(alerts: list[Alert]) -> Story:
     began_here = any(alert.incident.transition == "opened" and alert.told_at is None for alert in alerts)
     return Story(
         mark="resolved" if incident.transition == "resolved" else incident.severity,
-        headline=printable(_headline(incident, began_here=began_here, reminder=newest.told_at is not None), MAX_TEXT),
-        facts=tuple(fact_line(fact) for fact in incident.facts),
+        headline=printable(_headline(incident, began_here=began_here, reminder=newest.is_reminder), MAX_TEXT),
+        facts=(*(fact_line(fact) for fact in incident.facts), *_held_back(alerts)),
         details=tuple((label, printable(value, MAX_TEXT)) for label, value in _details(incident)),
         reference=f"incident {str(incident.incident_id)[:8]}, change {incident.transition_no}",
     )
@@ -73,9 +80,20 @@ def _headline(incident: IncidentRecord, *, began_here: bool, reminder: bool) -> 
     if incident.transition == "resolved":
         lasted = duration(_lasted(incident))
         return f"{subject} (was open for {lasted})" if began_here else f"{subject} (resolved after {lasted})"
-    if reminder:
+    if reminder or incident.transition == "woken":
         return f"{subject} (still open)"
-    return subject if began_here or incident.transition == "opened" else f"{subject} (changed)"
+    if began_here or incident.transition == "opened":
+        return subject
+    return f"{subject} ({CHANGES.get(incident.transition, incident.transition)})"
+
+
+def _held_back(alerts: Iterable[Alert]) -> Iterable[str]:
+    """Who else is late because of it and is not told of by itself."""
+    held: HeldBack | None = next((alert.held_back for alert in alerts if alert.held_back is not None), None)
+    if held is not None:
+        names = ", ".join(shorten(name, MAX_NAME) for name in held.names)
+        more = f" and {number(held.count - len(held.names))} more" if held.count > len(held.names) else ""
+        yield printable(f"{number(held.count)} downstream late for it: {names}{more}", 2 * MAX_TEXT)
 
 
 def _details(incident: IncidentRecord) -> Iterable[tuple[str, str]]:
@@ -86,8 +104,22 @@ def _details(incident: IncidentRecord) -> Iterable[tuple[str, str]]:
     if incident.transition == "resolved":
         reason = REASONS.get(incident.resolve_reason or "")
         lasted = duration(_lasted(incident))
-        yield "Lasted", f"{lasted}, {reason}" if reason else lasted
+        yield "Lasted", f"{lasted}, {reason}{_by(incident)}" if reason else lasted
+    yield from _care(incident)
     yield "Owner", incident.owner or "nobody"
+
+
+def _by(incident: IncidentRecord) -> str:
+    """Whose command it was, if it was one."""
+    return f" by {incident.by}" if incident.by else ""
+
+
+def _care(incident: IncidentRecord) -> Iterable[tuple[str, str]]:
+    """Who takes care of it, and what was said about it."""
+    if incident.acknowledged_by:
+        yield "Acknowledged by", incident.acknowledged_by
+    if incident.note:
+        yield "Note", incident.note
 
 
 def _lasted(incident: IncidentRecord) -> float:

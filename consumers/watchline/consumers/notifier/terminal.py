@@ -6,9 +6,10 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from watchline.consumers.notifier.alert import Message
 from watchline.consumers.notifier.blocks import heading
 from watchline.consumers.notifier.channel import Outcome
-from watchline.consumers.notifier.grouping import Message
+from watchline.consumers.notifier.digest import digest
 from watchline.consumers.notifier.stories import Story, tell
 
 SHOWN = 20
@@ -27,6 +28,7 @@ class TerminalChannel:
     """Prints messages in words that need no colour; names are never markup or escapes."""
 
     name = "terminal"
+    edits = False
 
     def __init__(self, console: AlertConsole | None = None) -> None:
         self._console = console or AlertConsole(highlight=False, emoji=False, markup=False)
@@ -51,6 +53,10 @@ class TerminalChannel:
 
 def compose(message: Message) -> list[RenderableType]:
     """The lines of a message: a head in colour, then the facts and details, indented."""
+    if message.storm is not None:
+        told = digest(message, message.storm)
+        head = Text.assemble((WORDS[told.mark], STYLES[told.mark]), " ", told.heading)
+        return [head, *(Padding.indent(Text(line), 2) for line in (*told.facts, *told.lines, told.reference))]
     stories = tell(message)
     lines: list[RenderableType] = [Text(heading(stories), "bold")] if len(stories) > 1 else []
     for story in stories[:SHOWN]:

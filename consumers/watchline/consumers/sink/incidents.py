@@ -18,7 +18,8 @@ INCIDENTS = upsert(
     "incidents",
     "incident_id",
     "incident_id fingerprint pipeline kind subject status severity title owner pipeline_type run_id facts "
-    "opened_at cause_at updated_at resolved_at resolve_reason transition_no revision",
+    "opened_at cause_at updated_at resolved_at resolve_reason transition_no revision acknowledged_at acknowledged_by "
+    "snoozed_until note",
     newer="revision transition_no",  # an end can open and resolve an incident at once
 )
 EVENTS = (
@@ -48,7 +49,8 @@ select c.incident_id, c.transition_no, 'resolved', c.severity, c.resolved_at, 's
         'at', c.resolved_at, 'resolve_reason', 'superseded'), c.revision
 from closed c on conflict do nothing
 """
-# Openings, resolves and escalations. The states say why a message is not sent; a resolve follows its opening.
+# Openings, resolves, escalations and ends of a snooze. The states say why a message is not sent; a resolve and the end
+# of a snooze follow their opening.
 OUTBOX = """
 insert into alert_outbox (
     incident_id, fingerprint, transition_no, transition, severity, pipeline, kind, owner, payload, cause_at,
@@ -61,12 +63,14 @@ from unnest($1::uuid[], $2::integer[]) as told (incident_id, transition_no)
 join incident_events e using (incident_id, transition_no),
 lateral (select case
     when e.transition = 'opened' and (e.record ->> 'cause_at')::timestamptz < $3 then 'too_old'
-    when e.transition = 'updated' and e.at < $3 then 'too_old'
-    when e.transition = 'resolved' and not exists (
+    when e.transition in ('updated', 'woken') and e.at < $3 then 'too_old'
+    when e.transition = 'resolved' and e.record ->> 'snoozed_until' is not null then 'snoozed'
+    when e.transition in ('resolved', 'woken') and not exists (
         select from alert_outbox o where o.incident_id = e.incident_id
             and o.transition_no < e.transition_no and o.state <> 'suppressed') then 'opening_not_sent'
     end as reason) as quiet
-where (e.transition = 'resolved') = $4
+where (e.transition in ('resolved', 'woken')) = $4
+    and e.transition not in ('acknowledged', 'snoozed')
     and (e.transition <> 'updated' or (e.severity = 'fail' and 'warn' = (
         select p.severity from incident_events p
         where p.incident_id = e.incident_id and p.transition_no < e.transition_no
@@ -91,8 +95,8 @@ async def store_incidents(
         await connection.execute(SUPERSEDED, payload)
         await connection.execute(INCIDENTS, payload)
     told = [row["incident_id"] for row in new], [row["transition_no"] for row in new]
-    for resolves in (False, True):  # a resolve looks at the rows of its opening
-        await connection.execute(OUTBOX, *told, now - alert_max_age, resolves)
+    for later in (False, True):  # a resolve looks at the rows of its opening
+        await connection.execute(OUTBOX, *told, now - alert_max_age, later)
 
 
 def rounds_of(records: Iterable[IncidentRecord]) -> list[list[dict[str, Any]]]:

@@ -87,8 +87,8 @@ def is_partial(record: RunRow) -> bool:
 
 
 def same_end(one: RunRow, other: RunRow) -> bool:
-    """Whether both records speak of the same end event."""
-    return one.end_event_id == other.end_event_id
+    """Whether both records speak of the same end event, or of the same attempt that has none yet."""
+    return one.end_event_id == other.end_event_id and attempt_of(one) == attempt_of(other)
 
 
 def attempt_of(record: RunRow) -> int:

@@ -49,7 +49,10 @@ create temporary table staged_runs on commit delete rows as select {", ".join(CO
 EMPTY = "truncate staged_runs"
 STORED = "select run_id, coalesce(attempt, 1) from unnest($1::uuid[]) as one (run_id) join runs using (run_id)"
 
-SAME_END = "excluded.end_event_id is not distinct from runs.end_event_id"
+SAME_END = (
+    "(excluded.end_event_id is not distinct from runs.end_event_id "
+    "and coalesce(excluded.attempt, 1) = coalesce(runs.attempt, 1))"
+)
 TAKES_END = (
     "(coalesce(excluded.attempt, 1) > coalesce(runs.attempt, 1) or (coalesce(excluded.attempt, 1) = "
     "coalesce(runs.attempt, 1) and (runs.end_event_id is null or (excluded.end_event_id is not null "

@@ -14,6 +14,7 @@ import structlog
 from watchline.consumers.database import connect
 from watchline.consumers.sink.ancestry import store_ancestry
 from watchline.consumers.sink.classification import Decision, classify, sqlstate_of
+from watchline.consumers.sink.commands import store_commands
 from watchline.consumers.sink.dead_letters import store_dead_letters
 from watchline.consumers.sink.expected_runs import store_expected_runs
 from watchline.consumers.sink.findings import store_anomalies, store_watermarks
@@ -28,6 +29,7 @@ from watchline.consumers.sink.runs import edges_of, store_runs
 from watchline.schemas.failpoints import failpoint
 from watchline.schemas.records import (
     AnomalyRecord,
+    CommandRecord,
     DeadLetter,
     ExpectedRunRecord,
     IncidentRecord,
@@ -134,6 +136,7 @@ class Writer:
         await store_incidents(
             connection, of_type(records, IncidentRecord), now=read_at, alert_max_age=self._alert_max_age
         )
+        await store_commands(connection, of_type(records, CommandRecord))
         await store_dead_letters(connection, of_type(records, DeadLetter))
         await store_ancestry(connection, edges_of(runs))
         await store_pulses(connection, of_type(records, PulseRecord))

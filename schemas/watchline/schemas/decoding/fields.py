@@ -6,8 +6,10 @@ from typing import get_args
 
 from watchline.schemas.declaration import (
     AnomalyRule,
+    Check,
     Dataset,
     Freshness,
+    KeepFiring,
     Mute,
     Retries,
     Schedule,
@@ -19,32 +21,41 @@ from watchline.schemas.decoding.choices import boolean, choice, required_choice
 from watchline.schemas.decoding.identity import check_dataset, check_pipeline, check_uuid
 from watchline.schemas.decoding.maps import labels, metadata
 from watchline.schemas.decoding.measurements import attempt, count, duration_ms, metrics, optional_attempt, seconds
-from watchline.schemas.decoding.moments import check_occurred_at, optional_moment
+from watchline.schemas.decoding.moments import check_occurred_at, check_until, optional_moment
 from watchline.schemas.decoding.outcome import check_error
 from watchline.schemas.decoding.parts import part, parts
 from watchline.schemas.decoding.producers import check_producer
 from watchline.schemas.decoding.progress import check_watermark, optional_watermark
-from watchline.schemas.decoding.reading import Check
-from watchline.schemas.decoding.texts import optional_text, texts
+from watchline.schemas.decoding.reading import Check as Reader
+from watchline.schemas.decoding.texts import optional_text, required_text, texts
 from watchline.schemas.events import (
     BaseEvent,
     FeedbackGiven,
+    IncidentAcknowledged,
+    IncidentResolved,
+    IncidentSnoozed,
     PipelineDeclared,
+    PipelineMuted,
+    PipelineUnmuted,
     RunEnded,
     RunHeartbeat,
     RunStarted,
     WatermarkAdvanced,
 )
-from watchline.schemas.limits import MAX_NAME
+from watchline.schemas.limits import MAX_NAME, MAX_TEXT
 
-Checks = dict[str, Check]
+Checks = dict[str, Reader]
 
 KIND = choice(get_args(WatermarkKind), "text")
-NAME = optional_text(MAX_NAME)
+NAME, TEXT = optional_text(MAX_NAME), optional_text(MAX_TEXT)
+CHECK = required_choice(get_args(Check))  # a mute of another check than was meant would hide the wrong thing
 
 ENVELOPE: Checks = {"event_id": check_uuid, "occurred_at": check_occurred_at, "pipeline": check_pipeline}
 RUN: Checks = ENVELOPE | {"run_id": check_uuid}
 COUNTS: Checks = {"inserts": count, "updates": count, "deletes": count, "total_rows": count}
+COMMAND: Checks = ENVELOPE | {"by": required_text(MAX_NAME)}
+INCIDENT: Checks = COMMAND | {"incident_id": check_uuid}
+SAID: Checks = {"producer": check_producer, "note": TEXT}
 NOTES: Checks = {"labels": labels, "metadata": metadata}
 
 # Required fields first, each in a fixed order: of two faults the same one is always reported.
@@ -55,6 +66,11 @@ REQUIRED: dict[str, Checks] = {
     "run.ended": RUN,
     "watermark.advanced": ENVELOPE | {"watermark": check_watermark},
     "feedback.given": RUN | {"verdict": required_choice(("expected", "false_positive", "new_normal"))},
+    "incident.acknowledged": INCIDENT,
+    "incident.resolved": INCIDENT,
+    "incident.snoozed": INCIDENT | {"until": check_until},
+    "pipeline.muted": COMMAND | {"until": check_until},
+    "pipeline.unmuted": COMMAND,
 }
 
 OPTIONAL: dict[str, Checks] = {
@@ -70,6 +86,7 @@ OPTIONAL: dict[str, Checks] = {
         "timeliness": part(Timeliness),
         "schedule": part(Schedule),
         "mutes": parts(Mute),
+        "keep_firing": parts(KeepFiring),
         "anomaly_rules": parts(AnomalyRule),
         "retries": part(Retries),
         "sources": parts(Dataset),
@@ -108,7 +125,12 @@ OPTIONAL: dict[str, Checks] = {
         "run_id": check_uuid,
         "dataset": check_dataset,
     },
-    "feedback.given": {"producer": check_producer, "metrics": texts},
+    "feedback.given": {**SAID, "metrics": texts, "by": NAME},
+    "incident.acknowledged": SAID,
+    "incident.resolved": SAID,
+    "incident.snoozed": SAID,
+    "pipeline.muted": {**SAID, "check": CHECK, "reason": TEXT},
+    "pipeline.unmuted": {**SAID, "check": CHECK},
 }
 
 MODELS: dict[str, type[BaseEvent]] = {
@@ -118,4 +140,9 @@ MODELS: dict[str, type[BaseEvent]] = {
     "run.ended": RunEnded,
     "watermark.advanced": WatermarkAdvanced,
     "feedback.given": FeedbackGiven,
+    "incident.acknowledged": IncidentAcknowledged,
+    "incident.resolved": IncidentResolved,
+    "incident.snoozed": IncidentSnoozed,
+    "pipeline.muted": PipelineMuted,
+    "pipeline.unmuted": PipelineUnmuted,
 }

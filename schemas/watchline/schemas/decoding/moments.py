@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from watchline.schemas import flags
@@ -20,6 +20,7 @@ RFC_3339 = re.compile(
 ).fullmatch
 NAIVE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)?").fullmatch
 EXACT_DIGITS = 6
+LONGEST_SILENCE = timedelta(days=366)
 
 
 def check_occurred_at(value: Any, name: str, reading: Reading) -> datetime:
@@ -34,6 +35,19 @@ def check_occurred_at(value: Any, name: str, reading: Reading) -> datetime:
         check_ahead(moment, name, reading)
     elif moment < EARLIEST:
         raise BadEvent("timestamp_out_of_range", f"$.{name} is before {EARLIEST:%Y-%m-%d}: {quote(value)}")
+    return in_utc(moment)
+
+
+def check_until(value: Any, name: str, reading: Reading) -> datetime:
+    """When a mute or a snooze ends, in UTC; at most a year ahead, or it would be forgotten."""
+    if type(value) is not str:
+        raise wrong_type(name, value, "an RFC 3339 time in text")
+    moment = parse_moment(value, reading)
+    if moment is None:
+        reason = "naive_timestamp" if NAIVE(value) else "invalid_timestamp"
+        raise BadEvent(reason, f"$.{name} must be RFC 3339 with an offset: {quote(value)}")
+    if moment < EARLIEST or (moment > reading.now and moment - reading.now > LONGEST_SILENCE):
+        raise BadEvent("timestamp_out_of_range", f"$.{name} is before {EARLIEST:%Y-%m-%d} or over a year ahead")
     return in_utc(moment)
 
 

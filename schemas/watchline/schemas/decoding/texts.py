@@ -7,6 +7,7 @@ from typing import Any
 
 from watchline.schemas import flags
 from watchline.schemas.decoding.reading import Check, Reading
+from watchline.schemas.errors import BadEvent
 from watchline.schemas.limits import MAX_DETAIL_INPUT, MAX_NAME, MAX_TEXT
 from watchline.schemas.masking import SHORTEST, mask_secrets
 
@@ -50,6 +51,17 @@ def optional_text(limit: int) -> Check:
             return clean_free_text(value, reading, limit)
         reading.note(flags.VALUE_DROPPED)
         return None
+
+    return check
+
+
+def required_text(limit: int) -> Check:
+    """A check for a text without which the event means nothing."""
+
+    def check(value: Any, name: str, reading: Reading) -> str:
+        if type(value) is not str or not value.strip():
+            raise BadEvent("wrong_type", f"$.{name} must be a text that is not empty")
+        return clean_free_text(value, reading, limit)
 
     return check
 

@@ -11,6 +11,7 @@ from watchline.schemas.events import RunError
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND
 from watchline.streams.rows import HeldFailure, Run, RunsRow
+from watchline.streams.runs.hysteresis import recover_incident
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
 from watchline.streams.runs.liveness import incident_of
 from watchline.streams.runs.merge import begun_at
@@ -40,7 +41,7 @@ def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, 
         _let_go(scene, row, held, run, at=end.ended_at)
     if end.status == "succeeded":
         if incident := find_incident(row, "failure"):
-            resolve_incident(scene, row, incident, at=end.ended_at, reason="recovered")
+            recover_incident(scene, row, incident, at=end.ended_at)
     elif is_retried(scene, run):
         _hold(scene, row, run, end.status, _error_text(error), clock=clock)
     else:
@@ -85,7 +86,9 @@ def _hold(scene: Scene, row: RunsRow, run: Run, status: BadStatus, error: str, *
     since = max(clock, run.end.ended_at) if clock else run.end.ended_at
     attempt = run.end.attempt or run.attempt or 1
     row.held.append(HeldFailure(run.run_id, attempt, since + wait, run.end.ended_at, status, error))
-    del row.held[:-MOST_HELD]
+    for oldest in row.held[:-MOST_HELD]:  # no room to wait any longer for who follows it
+        row.held.remove(oldest)
+        _report(scene, row, oldest.run_id, oldest.status, oldest.error, at=run.end.ended_at)
 
 
 def _let_go(scene: Scene, row: RunsRow, held: HeldFailure, follower: Run, *, at: int) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
+from watchline.schemas.events import Command
 from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
+from watchline.streams.runs.answers import take_answer
+from watchline.streams.runs.baselines import Baselines
+from watchline.streams.runs.changes import Changes
+from watchline.streams.runs.commands import obey, wake_at, watch_snoozes
 from watchline.streams.runs.failures import hold_due_at, is_retried, notice_attempt, watch_held, watch_outcome
 from watchline.streams.runs.freshness import freshness_due_at, notice_change, record_change, watch_freshness
+from watchline.streams.runs.hysteresis import release_at, watch_cleared
 from watchline.streams.runs.incidents import Scene, resolve_incident
-from watchline.streams.runs.judgement import Baselines, judge_run
+from watchline.streams.runs.judgement import judge_run
 from watchline.streams.runs.liveness import (
     forgotten_at,
     incident_of,
@@ -18,9 +25,8 @@ from watchline.streams.runs.liveness import (
     notice_sign,
     watch_silence,
 )
-from watchline.streams.runs.merge import attempt_of, is_superseded, merge_event, supersedes
+from watchline.streams.runs.merge import is_superseded, merge_event, supersedes
 from watchline.streams.runs.punctuality import deadline_due_at, notice_success, watch_deadline
-from watchline.streams.runs.records import Brought, record_of
 from watchline.streams.runs.timeliness import (
     is_pardoned,
     learn_limit,
@@ -35,19 +41,19 @@ KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
 KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
 KEPT_OPEN = 128
 
-RunsEvent = RunStarted | RunHeartbeat | RunEnded | FeedbackGiven
+RunsEvent = RunStarted | RunHeartbeat | RunEnded | FeedbackGiven | Command
 
 
 class RunsFold:
     """Absorbs the records of one key in order; `close` says what changed and makes the row ready to be written."""
 
     def __init__(self, scene: Scene, row: RunsRow) -> None:
-        self.scene = scene
+        self.scene = with_mutes(scene, row)
         self.row = row
         self.baselines = Baselines(row)
-        self.book = SlotBook(scene, row, self._known)
+        self.book = SlotBook(self.scene, row, self._known)
         self.changed = False  # whether the row must be written
-        self._touched: dict[bytes, tuple[Run, Brought]] = {}
+        self._changes = Changes(scene)
         self._packed = {held[:16]: held for held in row.ended}  # oldest first
         self._ended: dict[bytes, Run] = {}  # those of them that this batch made or looked at
 
@@ -60,7 +66,13 @@ class RunsFold:
             return
         self.row.offset, self.changed = offset, True
         if isinstance(event, FeedbackGiven):
-            return  # nothing is taught by it yet
+            take_answer(self.scene, self.row, event, self.baselines, now=now)
+            return
+        if isinstance(event, Command):
+            obey(self.scene, self.row, event, now=now)
+            self.scene = with_mutes(self.scene, self.row)
+            self.book.follow(self.scene)
+            return
         identity = event.run_id.bytes
         run = self._find(identity)
         if run is None and holds_digest(self.row.digests, identity):
@@ -77,7 +89,7 @@ class RunsFold:
         """
         if offset <= self.row.offset:
             return
-        before, self.row.offset = self.row.offset, offset
+        before, self.row.offset, unsaid = self.row.offset, offset, unsaid_of(self.row)
         said = len(self.scene.effects.incidents)
         for incident in list(self.row.incidents):
             if not self.scene.declared.watches(incident.kind, at):
@@ -85,7 +97,7 @@ class RunsFold:
         pardon(self.scene, self.row, at)
         changed = [*watch_silence(self.scene, self.row, at), *watch_open_runs(self.scene, self.row, at)]
         for run in changed:
-            self._touch(run)
+            self._changes.touch(run)
         forgotten = self._forget(at)
         given_up = watch_held(self.scene, self.row, at)
         fresh = watch_freshness(self.scene, self.row, at, resumed_at=resumed_at)
@@ -93,7 +105,10 @@ class RunsFold:
         due = watch_deadline(
             self.scene, self.row, at, resumed_at=resumed_at, known=self._known(), baselines=self.baselines
         )
-        if changed or forgotten or given_up or fresh or slots or due or len(self.scene.effects.incidents) > said:
+        watch_cleared(self.scene, self.row, at)
+        watch_snoozes(self.scene, self.row, at)
+        silently = forgotten or given_up or fresh or slots or due or unsaid_of(self.row) != unsaid
+        if changed or silently or len(self.scene.effects.incidents) > said:
             self.changed = True
         elif not self.changed:
             self.row.offset = before  # nothing happened, so nothing needs to be written
@@ -102,8 +117,7 @@ class RunsFold:
         """Publish the runs that changed and return the row to write."""
         self.baselines.close()
         self.book.close()
-        for run, brought in self._touched.values():
-            self._publish(run, brought, offset=self.row.offset)
+        self._changes.publish(offset=self.row.offset)
         self.row.ended = [
             pack_run(self._ended[identity]) if identity in self._ended else packed
             for identity, packed in self._packed.items()
@@ -201,58 +215,44 @@ class RunsFold:
 
     def _pass_on(self, identity: bytes, event: RunStarted | RunHeartbeat | RunEnded) -> None:
         """Let the sink merge an event of a run that the row no longer holds; nothing is judged twice."""
-        run, _ = self._touched.setdefault(identity, (Run(identity), Brought(partial=True)))
-        self._merge(run, event)
+        self._merge(self._changes.stranger(identity), event)
 
     def _merge(self, run: Run, event: RunStarted | RunHeartbeat | RunEnded) -> bool:
         late = is_superseded(event, run)
         if supersedes(event, run):
-            self._set_aside(run)
+            self._changes.set_aside(run, offset=self.row.offset - 1)
         replaces = run.end is not None if isinstance(event, RunEnded) else run.start_order is not None
         changed = merge_event(run, event)
         if changed:
-            brought = self._touch(run)
+            brought = self._changes.touch(run)
             brought.take(event, run, replaces=replaces)
             brought.take_long_watermarks(run)
         if late and isinstance(event, RunEnded):
-            self._publish_late(run, event)
+            self._changes.publish_late(run, event, offset=self.row.offset - 1)
         return changed
 
-    def _set_aside(self, run: Run) -> None:
-        """Publish an attempt that ended in this batch, before the next one takes its place."""
-        if run.run_id in self._touched:
-            _, brought = self._touched.pop(run.run_id)
-            self._publish(run, brought, offset=self.row.offset - 1)
-            self._touched[run.run_id] = (run, Brought(partial=brought.partial))
 
-    def _publish_late(self, run: Run, event: RunEnded) -> None:
-        """Publish the end of an attempt that a later one has followed already: it does not end the run."""
-        attempt, brought = attempt_of(run, event), Brought(partial=is_partial(self._touched.get(run.run_id)))
-        brought.take(event, attempt, replaces=False)
-        self._publish(attempt, brought, offset=self.row.offset - 1)
-
-    def _publish(self, run: Run, brought: Brought, *, offset: int) -> None:
-        scene = self.scene
-        scene.effects.runs.append(record_of(scene.pipeline, run, brought, epoch=scene.epoch, offset=offset))
-
-    def _touch(self, run: Run) -> Brought:
-        return self._touched.setdefault(run.run_id, (run, Brought()))[1]
+def unsaid_of(row: RunsRow) -> tuple[object, ...]:
+    """What a pulse may change of a row without saying anything."""
+    return tuple(row.quiet), *(incident.cleared_at for incident in row.incidents)
 
 
-def is_partial(touched: tuple[Run, Brought] | None) -> bool:
-    """Whether a run is one that the row no longer holds."""
-    return touched is not None and touched[1].partial
+def with_mutes(scene: Scene, row: RunsRow) -> Scene:
+    """The scene with the mutes that were given by command."""
+    declared = scene.declared.with_mutes(row.mutes)
+    return scene if declared is scene.declared else replace(scene, declared=declared)
 
 
 def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
     """The next time at which `watch` may decide something new, after `at`; None when nothing is pending."""
+    scene = with_mutes(scene, row)
     limit = scene.declared.timeliness_limit
     dues = [
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
     others = (
-        freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at),
-        deadline_due_at(scene, row, at),
+        freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at), release_at(scene, row),
+        wake_at(row), deadline_due_at(scene, row, at),
     )  # fmt: skip
     dues += [due for due in others if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)

@@ -6,7 +6,7 @@ them the day that had to be complete by a time of the clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,14 +22,8 @@ from watchline.streams.runs.completeness import (
     title_of,
     watch_completeness,
 )
-from watchline.streams.runs.incidents import (
-    Scene,
-    Severity,
-    find_incident,
-    open_incident,
-    renew_incident,
-    resolve_incident,
-)
+from watchline.streams.runs.hysteresis import recover_incident, relapse
+from watchline.streams.runs.incidents import Scene, Severity, find_incident, open_incident, renew_incident
 
 Measure = Literal["age", "lag", "by"]
 TITLES: dict[tuple[Measure, Severity], str] = {
@@ -66,6 +60,7 @@ def record_change(row: RunsRow, run: Run, now: int) -> bool:
     if row.last_change_at is not None and changed_at <= row.last_change_at:
         return False
     row.last_change_at = changed_at
+    row.quiet = [kind for kind in row.quiet if kind != "freshness"]
     return True
 
 
@@ -73,17 +68,23 @@ def freshness_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     """When `watch_freshness` may decide something new, after `at`: a bound is passed, or the data is fresh again."""
     bounds = list(bounds_of(scene, row))
     incident, worst = find_incident(row, "freshness"), worst_of(bounds, at)
-    if incident is not None and (worst is None or _is_news(incident, worst)):
+    cleared = incident is not None and incident.cleared_at is not None
+    quiet = incident is None and "freshness" in row.quiet
+    if quiet and worst is None:
         return at
+    if incident is not None and not cleared and (worst is None or _is_news(incident, worst)):
+        return at
+    if cleared and worst is not None:
+        return at  # it has come back
     coming = [bound.passed_at for bound in bounds if bound.passed_at > at]
     coming += [due] if (due := completeness_due_at(scene, row, at)) is not None else []
-    if incident is None and worst is not None and scene.declared.active:  # a mute hides it
+    if incident is None and not quiet and worst is not None and scene.declared.active:  # a mute hides it
         coming += [unmuted] if (unmuted := scene.declared.unmuted_at("freshness", at)) is not None else []
     return min(coming, default=None)
 
 
 def watch_freshness(scene: Scene, row: RunsRow, at: int, *, resumed_at: int) -> bool:
-    """Open, renew or resolve the freshness incident by the bounds that are passed at the pulse `at`.
+    """Open, renew or let recover the freshness incident by the bounds that are passed at the pulse `at`.
 
     Returns whether something else changed in the row. `resumed_at` is the pulse that ended the last gap of pulses.
     """
@@ -91,21 +92,24 @@ def watch_freshness(scene: Scene, row: RunsRow, at: int, *, resumed_at: int) -> 
     missed = changed and incomplete_since(scene, row) is not None
     incident, worst = find_incident(row, "freshness"), worst_of(bounds_of(scene, row), at)
     if worst is None:
+        row.quiet = [kind for kind in row.quiet if kind != "freshness"]
         if incident:
-            resolve_incident(scene, row, incident, at=at, reason="recovered")
+            recover_incident(scene, row, incident, at=at)
     elif incident is None:
-        if scene.declared.watches("freshness", at):
+        if "freshness" not in row.quiet and scene.declared.watches("freshness", at):
             _open(scene, row, worst, at)
     elif missed or _is_news(incident, worst):
         renew_incident(
             scene, row, incident, at=at, severity=worst.severity, title=_title_of(scene, worst),
             facts=_facts_of(scene, row, at), run_id=incident.run_id,
         )  # fmt: skip
+    else:
+        relapse(scene, row, incident, at=at)
     return changed
 
 
 def notice_change(scene: Scene, row: RunsRow, clock: int) -> None:
-    """Resolve the freshness incident as of the last change, if all is fresh at the pulse `clock`.
+    """Let the freshness incident recover as of the last change, if all is fresh at the pulse `clock`.
 
     An event never opens one, only a pulse does. `clock` is 0 until a worker has read a pulse; but it is never less than
     the pulse that opened the incident, so a worker that has just started decides as one that never stopped.
@@ -114,7 +118,7 @@ def notice_change(scene: Scene, row: RunsRow, clock: int) -> None:
     if incident is None or changed_at is None:
         return
     if worst_of(bounds_of(scene, row), max(clock, incident.opened_at)) is None:
-        resolve_incident(scene, row, incident, at=changed_at, reason="recovered")
+        recover_incident(scene, row, incident, at=changed_at)
 
 
 def bounds_of(scene: Scene, row: RunsRow) -> Iterator[Bound]:
@@ -135,7 +139,7 @@ def bounds_of(scene: Scene, row: RunsRow) -> Iterator[Bound]:
             yield Bound(measure, severity, limit, counted_from)
 
 
-def worst_of(bounds: Iterator[Bound] | list[Bound], at: int) -> Bound | None:
+def worst_of(bounds: Iterable[Bound], at: int) -> Bound | None:
     """The worst bound that is passed at `at`; failing ones come first."""
     return next((bound for bound in bounds if bound.passed_at <= at), None)
 

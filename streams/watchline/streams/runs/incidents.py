@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import Literal
 from uuid import UUID, uuid5
@@ -26,6 +27,7 @@ from watchline.streams.rows import OpenIncident, RunsRow
 Severity = Literal["warn", "fail"]
 NAMESPACE = UUID("6f2a3c1e-7d0b-5c58-9a51-0a7b0d5f8e11")
 MAX_FACTS = 8
+FLAPPING = 2  # times that the condition came back before the message says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,9 @@ def renew_incident(
     run_id: bytes | None,
 ) -> None:
     """Bring an open incident up to date and say so; its severity never falls while it is open."""
+    if incident.severity == "warn" and severity == "fail":  # worse than what somebody took care of
+        incident.acknowledged_at = incident.acknowledged_by = incident.snoozed_until = incident.note = None
+    rearm_incident(incident)
     incident.transition_no += 1
     incident.severity = "fail" if "fail" in (incident.severity, severity) else "warn"
     incident.title, incident.run_id, incident.facts = title, run_id, pack_facts(facts)
@@ -121,11 +126,34 @@ def facts_of(incident: OpenIncident) -> tuple[IncidentFact, ...]:
     return tuple(IncidentFact.model_validate(fact) for fact in orjson.loads(incident.facts))
 
 
-def resolve_incident(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, reason: ResolveReason) -> None:
+def rearm_incident(incident: OpenIncident) -> None:
+    """The condition is there again, if it was gone: count it."""
+    if incident.cleared_at is not None or incident.clean_runs:
+        incident.flaps += 1
+    incident.cleared_at, incident.clean_runs = None, 0
+
+
+def resolve_incident(
+    scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, reason: ResolveReason, by: str | None = None
+) -> None:
     """Close an incident and say why; one cannot end before it began."""
-    incident.transition_no += 1
     row.incidents.remove(incident)
-    _publish(scene, row, incident, "resolved", max(at, incident.opened_at), reason)
+    change_incident(scene, row, incident, "resolved", at=at, reason=reason, by=by)
+
+
+def change_incident(
+    scene: Scene,
+    row: RunsRow,
+    incident: OpenIncident,
+    transition: Transition,
+    *,
+    at: int,
+    reason: ResolveReason | None = None,
+    by: str | None = None,
+) -> None:
+    """Number a transition and say so; none lies before the incident began."""
+    incident.transition_no += 1
+    _publish(scene, row, incident, transition, max(at, incident.opened_at), reason, by)
 
 
 def fingerprint_of(pipeline: str, kind: str, subject: str) -> str:
@@ -140,6 +168,7 @@ def _publish(
     transition: Transition,
     at: int,
     reason: ResolveReason | None = None,
+    by: str | None = None,
 ) -> None:
     scene.effects.incidents.append(
         IncidentRecord(
@@ -161,6 +190,23 @@ def _publish(
             owner=scene.declared.owner,
             pipeline_type=scene.declared.type,
             title=incident.title,
-            facts=facts_of(incident),
+            facts=_facts_of(incident),
+            acknowledged_at=_moment(incident.acknowledged_at),
+            acknowledged_by=incident.acknowledged_by,
+            snoozed_until=_moment(incident.snoozed_until),
+            by=by,
+            note=incident.note,
         )
     )
+
+
+def _facts_of(incident: OpenIncident) -> tuple[IncidentFact, ...]:
+    facts = facts_of(incident)
+    if incident.flaps < FLAPPING:
+        return facts
+    flapping = IncidentFact(name="flapping", value=float(incident.flaps), note="times it was gone and came back")
+    return (flapping, *facts)
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else to_datetime(micros)

@@ -9,45 +9,20 @@ from uuid import UUID, uuid5
 
 from watchline.schemas import flags
 from watchline.schemas.records import AnomalyRecord, IncidentFact, revision_of
-from watchline.streams.detection import Baseline, Verdict, judge, pack, rule_for, unpack
+from watchline.streams.detection import Verdict, judge, rule_for
 from watchline.streams.instants import SECOND, to_datetime
 from watchline.streams.rows import Run, RunsRow
-from watchline.streams.runs.incidents import Scene, find_incident, report_trouble, resolve_incident
+from watchline.streams.runs.answers import remember_flagged
+from watchline.streams.runs.baselines import Baselines
+from watchline.streams.runs.hysteresis import recover_incident
+from watchline.streams.runs.incidents import Scene, find_incident, report_trouble
 from watchline.streams.runs.merge import begun_at, duration_of, ends_before_start, throughput_of
 
 CLEAN_RUNS_TO_RESOLVE = 3  # flags at most this many runs apart are one incident
-MAX_BASELINES = 24  # keeps a row within a few KB
 UNITS: dict[str, Literal["rows", "seconds", "rows_per_second"]] = {
     "duration_seconds": "seconds", "inserts": "rows", "updates": "rows", "deletes": "rows", "total_rows": "rows",
     "throughput": "rows_per_second",
 }  # fmt: skip
-
-
-class Baselines:
-    """The baselines of one row, unpacked on first use and packed again at the end of a batch."""
-
-    def __init__(self, row: RunsRow) -> None:
-        self._row = row
-        self._open: dict[str, Baseline] = {}
-
-    def get(self, metric: str) -> Baseline | None:
-        """The baseline of `metric`, a new one for a new metric; None once the pipeline has too many."""
-        held = self._open.get(metric)
-        if held is None:
-            packed = self._row.baselines.get(metric)
-            if packed is None and len(self._row.baselines.keys() | self._open.keys()) >= MAX_BASELINES:
-                return None
-            held = self._open[metric] = Baseline() if packed is None else unpack(packed)
-        return held
-
-    def known(self, metric: str) -> Baseline | None:
-        """The baseline of `metric` as it stands, None if there is none."""
-        return self.get(metric) if metric in self._open or metric in self._row.baselines else None
-
-    def close(self) -> None:
-        """Put what was learnt back into the row."""
-        for metric, baseline in self._open.items():
-            self._row.baselines[metric] = pack(baseline)
 
 
 def judge_run(scene: Scene, row: RunsRow, run: Run, metrics: Mapping[str, float], baselines: Baselines) -> None:
@@ -74,6 +49,7 @@ def judge_run(scene: Scene, row: RunsRow, run: Run, metrics: Mapping[str, float]
             adopted = adopted or verdict.shifted
             scene.effects.anomalies.append(_record_of(scene, row, run, metric, verdict))
     run.anomalous = bool(flagged)
+    remember_flagged(row, run.run_id, flagged)
     _follow_incident(scene, row, run, flagged, adopted)
 
 
@@ -114,7 +90,6 @@ def _follow_incident(scene: Scene, row: RunsRow, run: Run, flagged: dict[str, Ve
             scene, row, "anomaly", at=at, severity="warn", title=title_of(flagged, adopted),
             facts=facts, run_id=run.run_id,
         )  # fmt: skip
-        incident.clean_runs = 0
         incident.adopted = incident.adopted or adopted
 
 
@@ -124,7 +99,7 @@ def _count_clean_run(scene: Scene, row: RunsRow, at: int) -> None:
         return
     incident.clean_runs += 1
     if incident.clean_runs >= CLEAN_RUNS_TO_RESOLVE:
-        resolve_incident(scene, row, incident, at=at, reason="adopted" if incident.adopted else "recovered")
+        recover_incident(scene, row, incident, at=at, reason="adopted" if incident.adopted else "recovered")
 
 
 def title_of(flagged: Mapping[str, Verdict], adopted: bool) -> str:

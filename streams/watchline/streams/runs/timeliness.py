@@ -12,8 +12,9 @@ from watchline.schemas.records import IncidentFact
 from watchline.streams.detection import quantile, rule_for
 from watchline.streams.instants import SECOND
 from watchline.streams.rows import OpenIncident, Run, RunsRow
+from watchline.streams.runs.baselines import Baselines
 from watchline.streams.runs.incidents import Scene, find_incident, open_incident, resolve_incident
-from watchline.streams.runs.judgement import Baselines, local_seconds
+from watchline.streams.runs.judgement import local_seconds
 from watchline.streams.runs.liveness import incident_of
 from watchline.streams.runs.merge import begun_at, duration_of
 

@@ -58,6 +58,10 @@ class SlotBook:
         self._scene, self._row, self._known = scene, row, known
         self._touched: dict[int, tuple[Slot, Expected]] = {}
 
+    def follow(self, scene: Scene) -> None:
+        """Go on under other mutes."""
+        self._scene = scene
+
     def watch(self, at: int, *, resumed_at: int) -> bool:
         """Decide what is due at the pulse `at`, the last gap of pulses having ended at `resumed_at`.
 

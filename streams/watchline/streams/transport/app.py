@@ -14,6 +14,7 @@ from yarl import URL
 from watchline.schemas.connection import KafkaConnection
 from watchline.streams.transport.driver import SCHEME, register
 from watchline.streams.transport.recovery import SafeTableManager
+from watchline.streams.transport.repeats import leave_out_repeats
 from watchline.streams.transport.sensor import NullMonitor
 from watchline.streams.transport.stream import BatchStream
 from watchline.streams.transport.table import StateTable
@@ -114,9 +115,11 @@ def calm_loggers() -> None:
     """Keep the per-message debug calls of these libraries cheap.
 
     Below level INFO `faust.Worker` sets the root logger to DEBUG, and every message builds log records that
-    nobody sees (19 % more CPU). A level that somebody set stays.
+    nobody sees (19 % more CPU). A level that somebody set stays. While Kafka is away, what aiokafka repeats is left
+    out (see `Repeats`).
     """
     for name in ("aiokafka", "faust", "mode"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.INFO)
+    leave_out_repeats("aiokafka")

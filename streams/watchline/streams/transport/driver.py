@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import Any, cast
 
 import aiokafka
 from faust.transport.drivers import TRANSPORTS
@@ -13,9 +16,11 @@ from mode import Service
 
 from watchline.schemas.failpoints import failpoint
 from watchline.streams.transport.delivery import BatchDelivery
+from watchline.streams.transport.healing import Records
 from watchline.streams.transport.producer import SafeProducer
 
 SCHEME = "watchline"
+READ_SECONDS = 30.0
 
 
 class ConsumerThread(stock.AIOKafkaConsumerThread):
@@ -54,6 +59,37 @@ class Consumer(BatchDelivery, stock.Consumer):
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    @asynccontextmanager
+    async def _reader(self) -> AsyncIterator[aiokafka.AIOKafkaConsumer]:
+        """A connection for a moment: fetches and commits wait for each other in the consumer's thread as it is."""
+        client = cast(ConsumerThread, self._thread)._create_client_consumer(cast(stock.Transport, self.transport))
+        await client.start()
+        try:
+            yield client
+        finally:
+            await client.stop()
+
+    async def ends_of(self, partitions: Collection[TP]) -> Mapping[TP, int]:
+        """Where partitions end, ours or not. Raises TimeoutError, and what aiokafka raises."""
+        async with asyncio.timeout(READ_SECONDS), self._reader() as client:
+            ends: Mapping[TP, int] = await client.end_offsets(list(partitions))
+        return ends
+
+    async def read_range(self, tp: TP, offsets: range) -> AsyncGenerator[Records, None]:
+        """Keys and values of a range, oldest first, in chunks; `tp` need not be ours.
+
+        Raises TimeoutError when the broker gives no more, and what aiokafka raises.
+        """
+        async with self._reader() as client:
+            client.assign([tp])
+            client.seek(tp, offsets.start)
+            deadline = monotonic() + READ_SECONDS
+            while await client.position(tp) < offsets.stop:
+                if monotonic() > deadline:
+                    raise TimeoutError(f"{tp.topic} {tp.partition} gave no more within {READ_SECONDS:.0f} s")
+                for chunk in (await client.getmany(timeout_ms=200)).values():
+                    yield [(record.key, record.value) for record in chunk if record.offset < offsets.stop]
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         failpoint("F5")  # finished, not committed: read again

@@ -1,0 +1,1 @@
+"""Incidents on the command line: look at them, and decide about them."""
