@@ -18,6 +18,7 @@ from watchline.schemas import (
     CompleteBy,
     Event,
     Freshness,
+    KeepFiring,
     PipelineDeclared,
     RunEnded,
     Topics,
@@ -30,6 +31,7 @@ from watchline.streams.pulses import encode_pulse
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 RHYTHM = {"WATCHLINE_PULSE_SECONDS": "60", "WATCHLINE_SETTLE_SECONDS": "0"}  # the pulses are the test's
 OLD_PARTITIONS = 20
+AT_ONCE = (KeepFiring(check="freshness", seconds=0),)
 STORED = "select (select count(*) from runs), (select coalesce(max(regressions), 0) from watermarks)"
 READY = "select (select count(*) from pipeline_versions), (select count(*) from watermarks)"
 READ_TO = "select min(pulse_at) from ingestion"
@@ -75,10 +77,11 @@ async def test_a_backfill_of_old_partitions_makes_nothing_fresh(
                     await producer.send(topics.runs, encode_pulse(to_micros(at)), partition=partition)
 
             by = CompleteBy(cron=f"{due:%M %H} * * *")
-            await tell(PipelineDeclared, now - 3 * DAY, freshness=Freshness(max_age_seconds=3600))
+            await tell(PipelineDeclared, now - 3 * DAY, freshness=Freshness(max_age_seconds=3600), keep_firing=AT_ONCE)
             complete = PipelineDeclared(
-                event_id=uuid4(), occurred_at=now, pipeline="complete", freshness=Freshness(complete_by=by)
-            )
+                event_id=uuid4(), occurred_at=now, pipeline="complete",
+                freshness=Freshness(complete_by=by), keep_firing=AT_ONCE,
+            )  # fmt: skip
             await producer.send_and_wait(topics.pipelines, encode(complete), key=b"complete")
             await tell(WatermarkAdvanced, watermark=(today - DAY).isoformat(), kind="timestamp")
             await reach(database, READY, lambda found: found == [(3, 2)])

@@ -132,6 +132,7 @@ class Promise(msgspec.Struct, array_like=True, gc=False):
     missed: bool = False  # whether it was not kept at `previous`
     done: list[int] = msgspec.field(default_factory=list)  # when runs succeeded since then, oldest first
     expected: int | None = None  # how long a run takes, as learned
+    warned: bool = False  # whether somebody was warned of the next one
 
 
 class Clock(msgspec.Struct, array_like=True, gc=False):

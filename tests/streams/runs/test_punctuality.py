@@ -349,3 +349,17 @@ def test_any_order_of_events_between_two_pulses_decides_the_same(chosen: set[int
 
     assert often.transitions("timeliness") == once.transitions("timeliness")
     assert once.transitions("timeliness") == ([] if 1 in chosen else ["opened"])
+
+
+def test_a_warning_that_was_closed_is_not_given_twice_and_the_deadline_is_told_all_the_same() -> None:
+    log = learned()
+    pulses(log, DUE - 2 * HOUR, DUE - 40 * MINUTE)
+
+    declare(log, replace(BERLIN, mutes=(Mute(check="timeliness"),)))
+    log.pulse(DUE - 39 * MINUTE)
+    declare(log, BERLIN)
+    pulses(log, DUE - 38 * MINUTE, DUE)
+
+    assert [(it.transition, it.severity, it.resolve_reason) for it in log.incidents] == [
+        ("opened", "warn", None), ("resolved", "warn", "paused"), ("opened", "fail", None)
+    ]  # fmt: skip

@@ -101,9 +101,9 @@ def warning_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     With none open, a run that starts then would end too late.
     """
     promise = row.done_by
-    if promise is None or promise.next is None or promise.expected is None or promise.done:
+    if promise is None or promise.next is None or promise.expected is None:
         return None
-    if _incident_of(row) is not None or find_incident(row, "failure") is not None:
+    if promise.done or promise.warned or _incident_of(row) is not None or _failure_of(row) is not None:
         return None
     begun = _first_begun(row)
     if begun is not None and begun + promise.expected <= promise.next:
@@ -135,7 +135,7 @@ def _judge(scene: Scene, row: RunsRow, promise: Promise, timetable: Timetable, a
             resolve_incident(scene, row, incident, at=at, reason="recovered")
         return
     promise.missed = True
-    failure = find_incident(row, "failure")
+    failure = _failure_of(row)
     if failure is not None:
         _annotate(scene, row, failure, timetable, due, at)
     if not scene.declared.watches("timeliness", at):
@@ -153,7 +153,7 @@ def _judge(scene: Scene, row: RunsRow, promise: Promise, timetable: Timetable, a
 
 
 def _warn(scene: Scene, row: RunsRow, promise: Promise, timetable: Timetable, at: int) -> None:
-    due = promise.next or at
+    due, promise.warned = promise.next or at, True
     open_incident(
         scene, row, "timeliness", at=at, cause_at=at, severity="warn", subject=SUBJECT, run_id=_newest(row),
         title=f"will not be done by {timetable.name(due)}", facts=_facts_of(row, promise, timetable, due),
@@ -231,6 +231,12 @@ def _learn(scene: Scene, promise: Promise, baselines: Baselines) -> None:
         return
     expected, _ = quantile(baseline, rule, local_seconds(scene, promise.next), P99)
     promise.expected = ceil(min(max(expected, 0.0), MOST_SECONDS) * SECOND)
+
+
+def _failure_of(row: RunsRow) -> OpenIncident | None:
+    """The failure that is open, unless it only waits for its end."""
+    failure = find_incident(row, "failure")
+    return failure if failure is not None and failure.cleared_at is None else None
 
 
 def _incident_of(row: RunsRow) -> OpenIncident | None:
