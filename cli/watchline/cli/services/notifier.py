@@ -22,7 +22,7 @@ def notify() -> None:
       WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
       WATCHLINE_SLACK_WEBHOOK_URL         https://hooks.slack.com/services/…
       WATCHLINE_SLACK_WEBHOOK_URL_FILE    a file that holds it
-      WATCHLINE_SLACK_BOT_TOKEN           xoxb-…, instead of a webhook; also …_FILE
+      WATCHLINE_SLACK_BOT_TOKEN           xoxb-…, in place of those; also …_FILE
       WATCHLINE_SLACK_CHANNEL             where the bot posts, best by its id
       WATCHLINE_GROUP_WAIT_SECONDS        how long an alert waits, default 30
       WATCHLINE_LOG_LEVEL                 default INFO
