@@ -64,11 +64,13 @@ def _own_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     levels = {name: logging.getLogger(name).level for name in root.manager.loggerDict}
+    filters = {name: logging.getLogger(name).filters[:] for name in root.manager.loggerDict}
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
     for name in list(root.manager.loggerDict):
         logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
+        logging.getLogger(name).filters[:] = filters.get(name, [])
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def notify() -> None:
       WATCHLINE_POSTGRES_DSN              postgresql://user:password@host:5432/db
       WATCHLINE_SLACK_WEBHOOK_URL         https://hooks.slack.com/services/…
       WATCHLINE_SLACK_WEBHOOK_URL_FILE    a file that holds it
-      WATCHLINE_SLACK_BOT_TOKEN           xoxb-…, for a webhook; also …_FILE
+      WATCHLINE_SLACK_BOT_TOKEN           xoxb-…, in place of those; also …_FILE
       WATCHLINE_SLACK_CHANNEL             where the bot posts, best by its id
       WATCHLINE_DEAD_MAN_URL              pinged while all of Watchline works
       WATCHLINE_GROUP_WAIT_SECONDS        how long an alert waits, default 30
