@@ -11,16 +11,6 @@ RECORD = REPOSITORY / "docs" / "adr" / "0009-scenarios.md"
 ROW = re.compile(r"^\| (\d+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 PATH = re.compile(r"`([^`]+\.py)`")
 
-# Written elsewhere at the same time: they go from here as they arrive.
-COMING = {
-    "test_10_a_deadline_passes_while_a_run_is_tried_again.py",
-    "test_11_a_run_fails_before_its_deadline.py",
-    "test_12_last_year_is_loaded_again_while_the_daily_run_is_late.py",
-    "watch/scenarios/test_kafka_is_down_for_twenty_minutes.py",
-    "watch/scenarios/test_one_partition_lags.py",
-    "watch/scenarios/test_postgres_is_away.py",
-}
-
 
 def rows() -> dict[int, tuple[list[str], str]]:
     """The tests and the outcome of each scenario, by its number."""
@@ -42,7 +32,7 @@ def test_each_has_a_test_and_each_test_exists() -> None:
     missing = {
         number: tests
         for number, (tests, _) in rows().items()
-        if not tests or not all(place_of(name).is_file() or name in COMING for name in tests)
+        if not tests or not all(place_of(name).is_file() for name in tests)
     }
 
     assert missing == {}

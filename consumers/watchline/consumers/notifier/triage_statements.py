@@ -59,7 +59,8 @@ where own.incident_id = any($1::uuid[]) and exists (
   select from alert_outbox o where o.incident_id = cause.incident_id and o.state in ('pending', 'sent', 'failed'))
 """
 
-LINEAGE_VERSION = "select count(*), max(updated_at) from pipelines"
+# The sum too: a transaction that began earlier and commits later moves neither the count nor the newest time.
+LINEAGE_VERSION = "select count(*), max(updated_at), sum(revision) from pipelines"
 
 LINEAGE = """
 select pipeline, declaration -> 'sources' as sources, declaration -> 'targets' as targets from pipelines
