@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -43,7 +43,7 @@ class Triage:
     rules: Sequence[Rule]
     default: str
     timing: Timing
-    _version: tuple[int, datetime | None] | None = None
+    _version: tuple[object, ...] | None = None  # of the lineage: see `LINEAGE_VERSION`
     _lineage: Lineage = field(default_factory=lambda: Lineage(()))
 
     async def decide(self, connection: Connection, destination: str, *, edits: bool) -> None:
@@ -113,10 +113,10 @@ class Triage:
             await connection.execute(statements.SWEEP, destination, storm, group_key_of(None, None, storm))
 
     async def _lineage_of(self, connection: Connection) -> Lineage:
-        count, changed = await connection.fetchrow(statements.LINEAGE_VERSION) or (0, None)
-        if (count, changed) != self._version:
+        version = tuple(await connection.fetchrow(statements.LINEAGE_VERSION) or ())
+        if version != self._version:
             self._lineage = Lineage([_reads(dict(row)) for row in await connection.fetch(statements.LINEAGE)])
-            self._version = (count, changed)
+            self._version = version
         return self._lineage
 
 
