@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from watchline.schemas import PipelineDeclared, config_hash, decode
 from watchline.schemas import declaration as contract
-from watchline.sdk import AnomalyRule, Dataset, Mute, Pipeline, PipelineType, Schedule
+from watchline.sdk import AnomalyRule, Dataset, Mute, Pipeline, PipelineType, Retries, Schedule
 from watchline.sdk.declaration import describe
 from watchline.sdk.duration import read_duration
 from watchline.sdk.testing import record
@@ -211,3 +211,25 @@ def test_what_is_kept_firing_says_so_by_kind_and_what_is_wrong_in_it_is_left_out
         {"check": "failure", "seconds": 600.0},
         {"check": "freshness", "seconds": 0.0},
     ]
+
+
+@pytest.mark.parametrize(
+    ("retries", "declared"),
+    [
+        (2, {"limit": 2}),
+        (Retries(2, wait="15m"), {"limit": 2, "wait_seconds": 900.0}),
+        (
+            contract.Retries(limit=3, wait_seconds=60, alert_each=True),
+            {"limit": 3, "wait_seconds": 60.0, "alert_each": True},
+        ),
+        (0, None),
+        (-1, None),
+        (2.5, None),
+        ("often", None),
+        (object(), None),
+    ],
+)
+def test_retries_that_say_nothing_cost_nothing_else(retries: Any, declared: dict[str, Any] | None) -> None:
+    described = describe(Pipeline(name="x", retries=retries))
+
+    assert (described["pipeline"], described.get("retries")) == ("x", declared)

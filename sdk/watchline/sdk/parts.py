@@ -18,15 +18,16 @@ KEPT = ("freshness", "anomaly", "failure")
 
 
 def read_retries(value: Retries | int | None) -> dict[str, Any] | None:
-    """How often a run is tried again, None for never."""
+    """How often a run is tried again, None for never and for what says neither."""
     if value is None or value == 0:
         return None
-    retries = Retries(value) if isinstance(value, int) else value
-    limit, wait = clean_count("retries", retries.limit), read_duration("wait", retries.wait)
+    told = fields_of(value) or {"limit": value}
+    limit = clean_count("retries", told.get("limit"))
     if limit is None or not 1 <= limit <= MOST_RETRIES:
         warn_once("retries", "retries=%.200r is left out: 1 to %d can be tried again", value, MOST_RETRIES)
         return None
-    found = {"limit": limit, "wait_seconds": wait, "alert_each": bool(retries.alert_each)}
+    wait = read_duration("wait", told.get("wait", told.get("wait_seconds")))
+    found = {"limit": limit, "wait_seconds": wait, "alert_each": bool(told.get("alert_each"))}
     return without_defaults(found, {"wait_seconds": 3600.0, "alert_each": False})
 
 

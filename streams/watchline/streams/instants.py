@@ -9,6 +9,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+
+def is_writable(micros: int) -> bool:
+    """Whether `micros` is a moment that `to_datetime` can write, in any zone."""
+    return to_micros(_FIRST) <= micros <= to_micros(_LAST)
+
+
 def to_micros(moment: datetime) -> int:
     """Microseconds since 1970 of an aware datetime."""
     return (moment - _EPOCH) // _MICROSECOND

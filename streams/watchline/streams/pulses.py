@@ -10,7 +10,7 @@ from datetime import datetime
 
 import orjson
 
-from watchline.streams.instants import SECOND, to_datetime, to_micros
+from watchline.streams.instants import SECOND, is_writable, to_datetime, to_micros
 
 WRONG_AFTER = 300 * SECOND
 TOLD_EVERY = 30 * SECOND
@@ -28,9 +28,10 @@ def decode_pulse(raw: bytes | None) -> int | None:
     if raw is None or not raw.startswith(_PREFIX):
         return None
     try:
-        return to_micros(datetime.fromisoformat(orjson.loads(raw)["pulse"]))
+        at = to_micros(datetime.fromisoformat(orjson.loads(raw)["pulse"]))
     except (ValueError, TypeError, KeyError):
         return None  # it only looks like a pulse: the decoder of events will say what is wrong with it
+    return at if is_writable(at) else None
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from watchline.schemas.declaration import WatermarkKind
 from watchline.schemas.limits import CLOCK_SKEW
 from watchline.schemas.records import WatermarkRecord, revision_of
 from watchline.streams.effects import Effects
-from watchline.streams.instants import to_datetime, to_micros
+from watchline.streams.instants import is_writable, to_datetime, to_micros
 from watchline.streams.rows import Mark, WatermarksRow, holds_digest, remember_digest
 
 KEPT_DIGESTS = 64
@@ -115,7 +115,8 @@ def position_of(kind: WatermarkKind, watermark: str) -> int | None:
             return int(watermark)
         if kind == "timestamp":
             moment = datetime.fromisoformat(watermark)
-            return to_micros(moment) if moment.tzinfo else to_micros(moment.replace(tzinfo=UTC))
+            position = to_micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+            return position if is_writable(position) else None
     except (ValueError, OverflowError):
         return None  # it does not keep its declared kind, so it is compared as text
     return None

@@ -63,6 +63,7 @@ async def test_a_failed_job_is_stored_and_alerted_and_a_sigterm_ends_it_all(
     dev = terminal("dev", environment={"WATCHLINE_GROUP_WAIT_SECONDS": "0"})
     await asyncio.to_thread(dev.wait_for, RUNNING)
     export = dev.wait_for("export WATCHLINE_KAFKA_BOOTSTRAP_SERVERS=")
+    dsn_file = dev.wait_for("export WATCHLINE_POSTGRES_DSN_FILE=")
     psql = dev.wait_for("PGPASSWORD=")
 
     job = terminal(
@@ -71,8 +72,12 @@ async def test_a_failed_job_is_stored_and_alerted_and_a_sigterm_ends_it_all(
     code = await asyncio.to_thread(job.wait)
     alert = await asyncio.to_thread(dev.wait_for, "FAIL")
 
+    listing = terminal("incidents", "list", environment=dict([dsn_file.removeprefix("export ").split("=")]))
+    listed = await asyncio.to_thread(listing.wait)
+
     assert code == 1
     assert "nightly" in alert
+    assert (listed, "nightly" in listing.shown) == (0, True)
     password = (tmp_path / ".watchline" / "postgres" / "password").read_text().strip()
     port = psql.split(" -p ")[1].split()[0]
     connection = await asyncpg.connect(f"postgresql://watchline:{password}@127.0.0.1:{port}/watchline")

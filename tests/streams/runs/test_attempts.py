@@ -18,7 +18,8 @@ def fail(log: Log, attempt: int, *, run: str = "a") -> None:
     """An attempt that starts ten minutes after the one before it, and fails after five."""
     at = NOON + 10 * (attempt - 1) * MINUTE
     log.append(started(run, at, attempt=attempt))
-    log.append(ended(run, at + 5 * MINUTE, "failed", attempt=attempt, error={"message": f"try {attempt}"}))
+    end = ended(run, at + 5 * MINUTE, "failed", attempt=attempt, error={"message": f"try {attempt}"})
+    log.append(end, now=at + 5 * MINUTE)
 
 
 def test_a_failure_that_another_attempt_mends_is_told_to_nobody() -> None:

@@ -48,6 +48,10 @@ class Servers(Protocol):
         """A shell line that opens psql."""
 
     @property
+    def commands(self) -> Mapping[str, str]:
+        """What commands in another terminal need beside Kafka's address; no secret is among it."""
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """What the services must be told to find this pair."""
 
@@ -75,6 +79,7 @@ class EmbeddedServers:
         self.postgres = EmbeddedPostgres(directory / "postgres", port=postgres_port)
         self._announce = announce
         self._exits = ExitStack()
+        self._dsn_file = directory / "postgres_dsn"
         self.epoch = 0
 
     @property
@@ -97,6 +102,10 @@ class EmbeddedServers:
         return f'PGPASSWORD="$(cat {password})" {program} -h {host} -p {port} -U {USER} {DATABASE}'
 
     @property
+    def commands(self) -> Mapping[str, str]:
+        return {"WATCHLINE_POSTGRES_DSN_FILE": str(self._dsn_file), "WATCHLINE_LOG_EPOCH": str(self.epoch)}
+
+    @property
     def environment(self) -> Mapping[str, str]:
         return {
             "WATCHLINE_KAFKA_BOOTSTRAP_SERVERS": self.broker.address,
@@ -114,6 +123,8 @@ class EmbeddedServers:
         with ExitStack() as exits:
             self._announce("Postgres")
             exits.enter_context(self.postgres)
+            self._dsn_file.touch(mode=0o600)
+            self._dsn_file.write_text(self.dsn)
             self.epoch = next_epoch(self.directory / "log_epoch")  # ours alone, now that Postgres is
             self._announce("Kafka broker (in memory)")
             exits.enter_context(self.broker)
@@ -127,6 +138,7 @@ class EmbeddedServers:
 class ForeignServers:
     """The pair that WATCHLINE_KAFKA_* and WATCHLINE_POSTGRES_DSN name; neither started nor stopped here."""
 
+    commands: Mapping[str, str] = {}
     environment: Mapping[str, str] = {}
     children: Mapping[str, Child] = {}
     first_dsn: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 
 from watchline.cli.console import err, out
@@ -18,6 +19,10 @@ def describe_stack(stack: Stack) -> None:
     err.print("\nFor jobs, in another terminal:")
     out.print(f"export WATCHLINE_KAFKA_BOOTSTRAP_SERVERS={kafka}", markup=False)
     out.print(f"{own_call()} exec --pipeline hello -- echo 'it works'", markup=False)
+    if stack.servers.commands:
+        err.print("\nFor `watchline incidents`, `mute` and `doctor`, as well:")
+        for name, value in stack.servers.commands.items():
+            out.print(f"export {name}={shlex.quote(value)}", markup=False)
     err.print("\nFor SQL:")
     out.print(stack.servers.psql, markup=False)
     err.print(f"\nAlerts {alerts_go(os.environ)}; Ctrl-C stops everything\n")

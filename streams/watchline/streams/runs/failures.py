@@ -10,6 +10,7 @@ from typing import Literal
 from watchline.schemas.events import RunError
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND
+from watchline.streams.pulses import WRONG_AFTER
 from watchline.streams.rows import HeldFailure, Run, RunsRow
 from watchline.streams.runs.hysteresis import recover_incident
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
@@ -27,11 +28,8 @@ def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, 
 
     A run that began ahead of `now` (a clock that runs ahead) counts as begun now, or it would outrank all others.
     """
-    end, begun = run.end, begun_at(run)
-    if end is None or begun is None or run.backfill or end.status == "unknown":
-        return
-    begun = min(begun, now)
-    if row.newest_outcome is not None and begun < row.newest_outcome:
+    end, begun = run.end, _counted_from(row, run, now)
+    if end is None or begun is None or end.status == "unknown":
         return
     row.newest_outcome = begun
     done = [held for held in row.held if held.run_id == run.run_id]
@@ -42,16 +40,30 @@ def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, 
     if end.status == "succeeded":
         if incident := find_incident(row, "failure"):
             recover_incident(scene, row, incident, at=end.ended_at)
-    elif is_retried(scene, run):
-        _hold(scene, row, run, end.status, _error_text(error), clock=clock)
+    elif is_held(scene, row, run, now=now):
+        _hold(scene, row, run, end.status, _error_text(error), since=clock or min(end.ended_at, now))
     else:
         _report(scene, row, run.run_id, end.status, _error_text(error), at=end.ended_at)
 
 
-def is_retried(scene: Scene, run: Run) -> bool:
-    """Whether the failed attempt that ended should be followed by another one, and does not count yet."""
+def _counted_from(row: RunsRow, run: Run, now: int) -> int | None:
+    """When a run began whose outcome counts; None for a backfill, and for one that is older than the newest judged."""
+    begun = begun_at(run)
+    if begun is None or run.backfill or min(begun, now) < (row.newest_outcome or 0):
+        return None
+    return min(begun, now)
+
+
+def is_held(scene: Scene, row: RunsRow, run: Run, *, now: int) -> bool:
+    """Whether the failed attempt that ended should be followed by another one, and is held back until then."""
     retries, end = scene.declared.retries, run.end
-    if retries is None or retries.alert_each or end is None or end.status not in SEVERITIES:
+    if (
+        _counted_from(row, run, now) is None
+        or retries is None
+        or retries.alert_each
+        or end is None
+        or end.status not in SEVERITIES
+    ):
         return False
     return (end.attempt or run.attempt or 1) <= retries.limit
 
@@ -65,25 +77,30 @@ def notice_attempt(scene: Scene, row: RunsRow, run: Run, attempt: int, *, clock:
         _let_go(scene, row, followed[0], run, at=clock)
 
 
-def hold_due_at(row: RunsRow) -> int | None:
-    """When the first failure that is held back will count."""
-    return min((held.due for held in row.held), default=None)
+def hold_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
+    """When the first failure that is held back will count, looked at after `at`."""
+    return min((_due_of(scene, held, at) for held in row.held), default=None)
+
+
+def _due_of(scene: Scene, held: HeldFailure, at: int) -> int:
+    """When it counts: at once if that lies further ahead than anybody waits, as it was reckoned by a clock ahead."""
+    longest = scene.declared.retries.wait_seconds if scene.declared.retries else 0.0
+    return held.due if held.due <= at + int(longest * SECOND) + WRONG_AFTER else at
 
 
 def watch_held(scene: Scene, row: RunsRow, at: int) -> bool:
     """Report the failures that no other attempt has followed until the pulse `at`; whether there were any."""
-    due = [held for held in row.held if held.due <= at]
+    due = [held for held in row.held if _due_of(scene, held, at) <= at]
     for held in due:
         row.held.remove(held)
         _report(scene, row, held.run_id, held.status, f"{held.error} (no other attempt came)", at=at)
     return bool(due)
 
 
-def _hold(scene: Scene, row: RunsRow, run: Run, status: BadStatus, error: str, *, clock: int) -> None:
+def _hold(scene: Scene, row: RunsRow, run: Run, status: BadStatus, error: str, *, since: int) -> None:
     assert run.end is not None
     assert scene.declared.retries is not None
     wait = int(scene.declared.retries.wait_seconds * SECOND)
-    since = max(clock, run.end.ended_at) if clock else run.end.ended_at
     attempt = run.end.attempt or run.attempt or 1
     row.held.append(HeldFailure(run.run_id, attempt, since + wait, run.end.ended_at, status, error))
     for oldest in row.held[:-MOST_HELD]:  # no room to wait any longer for who follows it

@@ -12,7 +12,7 @@ from watchline.streams.runs.answers import take_answer
 from watchline.streams.runs.baselines import Baselines
 from watchline.streams.runs.changes import Changes
 from watchline.streams.runs.commands import obey, wake_at, watch_snoozes
-from watchline.streams.runs.failures import hold_due_at, is_retried, notice_attempt, watch_held, watch_outcome
+from watchline.streams.runs.failures import hold_due_at, is_held, notice_attempt, watch_held, watch_outcome
 from watchline.streams.runs.freshness import freshness_due_at, notice_change, record_change, watch_freshness
 from watchline.streams.runs.hysteresis import release_at, watch_cleared
 from watchline.streams.runs.incidents import Scene, resolve_incident
@@ -20,6 +20,7 @@ from watchline.streams.runs.judgement import judge_run
 from watchline.streams.runs.liveness import (
     forgotten_at,
     incident_of,
+    is_seen_ahead,
     lost_at,
     meet_runs,
     notice_end,
@@ -97,7 +98,7 @@ class RunsFold:
             if not self.scene.declared.watches(incident.kind, at):
                 resolve_incident(self.scene, self.row, incident, at=at, reason="paused")
         pardon(self.scene, self.row, at)
-        met, postponed = meet_runs(self.row, at), postpone(self.scene, self.row, resumed_at)
+        met, postponed = meet_runs(self.row, at, resumed_at), postpone(self.scene, self.row, resumed_at)
         changed = [*watch_silence(self.scene, self.row, at), *watch_open_runs(self.scene, self.row, at)]
         for run in changed:
             self._changes.touch(run)
@@ -193,7 +194,7 @@ class RunsFold:
             row.open = [other for other in row.open if other is not run]
             self._keep_ended(run)
         notice_end(scene, row, run)
-        if not is_retried(scene, run):
+        if not is_held(scene, row, run, now=now):
             watch_end(scene, row, run)
         judge_run(scene, row, run, event.metrics, self.baselines)
         watch_outcome(scene, row, run, event.error, now=now, clock=clock)
@@ -254,11 +255,12 @@ def next_deadline(scene: Scene, row: RunsRow, at: int) -> int | None:
         due for run in row.open for due in (overdue_at(run, limit), lost_at(run), forgotten_at(run)) if due is not None
     ]
     others = (
-        freshness_due_at(scene, row, at), hold_due_at(row), start_due_at(scene, row, at),
-        deadline_due_at(scene, row, at), release_at(scene, row), wake_at(row),
+        freshness_due_at(scene, row, at), hold_due_at(scene, row, at), start_due_at(scene, row, at),
+        deadline_due_at(scene, row, at), release_at(scene, row, at), wake_at(row),
     )  # fmt: skip
     dues += [due for due in others if due is not None]
     unwatched = any(not scene.declared.watches(incident.kind, at) for incident in row.incidents)
+    unwatched = unwatched or any(is_seen_ahead(run, at) for run in row.open)
     if unwatched or any(is_pardoned(scene, row, run, at) for run in row.open):
         dues.append(at)  # it must be closed, even if the worker that was told so is gone
     return min(dues, default=None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from watchline.streams.pulses import WRONG_AFTER
 from watchline.streams.rows import OpenIncident, RunsRow
 from watchline.streams.runs.incidents import Scene, change_incident, rearm_incident, resolve_incident
 
@@ -35,17 +36,19 @@ def relapse(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int) -> N
         change_incident(scene, row, incident, "updated", at=at)
 
 
-def release_at(scene: Scene, row: RunsRow) -> int | None:
-    """When the first incident whose condition is gone will resolve."""
-    return min((_end_of(scene, it) for it in row.incidents if it.cleared_at is not None), default=None)
+def release_at(scene: Scene, row: RunsRow, at: int) -> int | None:
+    """When the first incident whose condition is gone will resolve, looked at after `at`."""
+    return min((_end_of(scene, it, at) for it in row.incidents if it.cleared_at is not None), default=None)
 
 
 def watch_cleared(scene: Scene, row: RunsRow, at: int) -> None:
     """Resolve the incidents whose condition has been gone for long enough at the pulse `at`, as of when it went."""
     for incident in list(row.incidents):
-        if incident.cleared_at is not None and _end_of(scene, incident) <= at:
+        if incident.cleared_at is not None and _end_of(scene, incident, at) <= at:
             resolve_incident(scene, row, incident, at=incident.cleared_at, reason=incident.clear_reason)
 
 
-def _end_of(scene: Scene, incident: OpenIncident) -> int:
-    return (incident.cleared_at or 0) + scene.declared.outlives(incident.kind)
+def _end_of(scene: Scene, incident: OpenIncident, at: int) -> int:
+    """When it ends: at once if its condition went by a clock that ran ahead."""
+    cleared_at = incident.cleared_at or 0
+    return at if cleared_at > at + WRONG_AFTER else cleared_at + scene.declared.outlives(incident.kind)

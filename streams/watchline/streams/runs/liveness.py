@@ -9,6 +9,7 @@ from uuid import UUID
 
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.pulses import WRONG_AFTER
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.incidents import Scene, find_incident, open_incident, renew_incident, resolve_incident
 
@@ -32,15 +33,24 @@ def notice_sign(scene: Scene, row: RunsRow, run: Run, *, clock: int, again: bool
         _find_again(scene, row, run, at=clock)
 
 
-def meet_runs(row: RunsRow, at: int) -> bool:
-    """Count the silence of runs that were read before any pulse from the pulse `at`; whether there were any.
+def meet_runs(row: RunsRow, at: int, resumed_at: int) -> bool:
+    """Count silence only from where it could be watched; whether that changed anything.
 
-    Old runs may be read anew, as in a replay: their own times are long ago, and they have just been heard of.
+    From the pulse `at` for a run that was read before any pulse (an old one that is read anew has just been heard of),
+    or by a clock ahead; from the pulse `resumed_at` that ended the last gap for one that would be lost in it.
     """
-    unmet = [run for run in row.open if run.seen_at is None]
+    unmet = [run for run in row.open if run.seen_at is None or is_seen_ahead(run, at)]
     for run in unmet:
         run.seen_at = at
-    return bool(unmet)
+    hidden = [run for run in row.open if (lost_at(run) or at + 1) <= at and (run.seen_at or 0) < resumed_at]
+    for run in hidden:
+        run.seen_at = resumed_at
+    return bool(unmet or hidden)
+
+
+def is_seen_ahead(run: Run, at: int) -> bool:
+    """Whether a run was heard of by a clock that ran ahead of the pulse `at` and was put right."""
+    return run.seen_at is not None and run.seen_at > at + WRONG_AFTER
 
 
 def notice_end(scene: Scene, row: RunsRow, run: Run) -> None:
