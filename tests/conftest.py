@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,12 @@ BROKER = os.environ.get("WATCHLINE_TEST_BROKER") or "embedded"
 POSTGRES = os.environ.get("WATCHLINE_TEST_POSTGRES") or ("testcontainers" if BROKER == "testcontainers" else "embedded")
 CACHE = Path(os.environ.get("WATCHLINE_CACHE_DIR") or REPOSITORY / ".cache")
 PARTITIONS = 4
+
+
+def pytest_configure() -> None:
+    """Let jobs feel Ctrl-C also when a shell started these tests in its background, where it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -62,6 +62,7 @@ class Run(msgspec.Struct, array_like=True, gc=False):
     learned_limit: int | None = None  # how long it may take, as learned when it started
     lost: bool = False
     attempt_started_at: int | None = None  # of the newest attempt
+    untold: bool = False  # it is overdue or lost, and a mute or a pause hid that
 
 
 class OpenIncident(msgspec.Struct, array_like=True):

@@ -246,3 +246,43 @@ def test_a_limit_that_passed_in_a_gap_of_pulses_begins_anew() -> None:
 
     assert before == []
     assert log.transitions("timeliness") == ["opened"]
+
+
+def test_a_run_that_still_hangs_when_a_mute_ends_is_told_then() -> None:
+    until = NOON + 30 * MINUTE
+    log = Log(Declared(timeliness_limit=600 * SECOND, mutes=(Mute(check="timeliness", until=until),)))
+    log.append(started("a", NOON))
+
+    for minutes in (11, 29):
+        log.pulse(NOON + minutes * MINUTE)
+    before = log.transitions("timeliness")
+    for minutes in (30, 31, 60):
+        log.pulse(NOON + minutes * MINUTE)
+
+    assert before == []
+    assert log.transitions("timeliness") == ["opened"]
+
+
+def test_a_run_that_hangs_on_after_a_pause_is_told_again_once() -> None:
+    log = Log(LIMITED)
+    log.append(started("a", NOON))
+    log.pulse(NOON + 11 * MINUTE)
+
+    for minute, declared in ((12, Declared(active=False)), (13, LIMITED), (14, LIMITED)):
+        log.declared = declared
+        log.desk.wake(b"orders_daily")
+        log.pulse(NOON + minute * MINUTE)
+
+    assert log.transitions("timeliness") == ["opened", "resolved", "opened"]
+
+
+def test_a_run_that_ended_within_the_mute_is_not_told_after_it() -> None:
+    until = NOON + 30 * MINUTE
+    log = Log(Declared(timeliness_limit=600 * SECOND, mutes=(Mute(check="timeliness", until=until),)))
+    log.append(started("a", NOON))
+    log.pulse(NOON + 11 * MINUTE)
+
+    log.append(ended("a", NOON + 12 * MINUTE), now=NOON + 12 * MINUTE)
+    log.pulse(NOON + 31 * MINUTE)
+
+    assert log.incidents == []

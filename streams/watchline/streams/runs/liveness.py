@@ -75,8 +75,9 @@ def watch_silence(scene: Scene, row: RunsRow, at: int) -> list[Run]:
     silent = [run for run in row.open if (due := lost_at(run)) is not None and due <= at]
     for run in silent:
         run.lost = True
-        if not run.backfill and scene.declared.watches("lost", at):
-            _report(scene, row, run, at)
+        run.untold = not run.backfill and not scene.declared.watches("lost", at)
+        if not run.backfill and not run.untold:
+            tell_lost(scene, row, run, at)
     return silent
 
 
@@ -101,14 +102,15 @@ def _heard_at(run: Run) -> int | None:
 
 
 def _find_again(scene: Scene, row: RunsRow, run: Run, *, at: int) -> None:
-    run.lost = False
+    run.lost = run.untold = False
     run.flags = sorted({*run.flags, FALSE_LOST})
     if incident := incident_of(row, run.run_id):
         resolve_incident(scene, row, incident, at=at, reason="arrived_late")
 
 
-def _report(scene: Scene, row: RunsRow, run: Run, at: int) -> None:
+def tell_lost(scene: Scene, row: RunsRow, run: Run, at: int) -> None:
     """Open an incident; if the run is overdue already, that incident gets worse instead: one run, one incident."""
+    run.untold = False
     title, facts = _title_of(run), (_fact_of(run, at),)
     if incident := incident_of(row, run.run_id):
         renew_incident(scene, row, incident, at=at, severity="fail", title=title, facts=facts, run_id=run.run_id)

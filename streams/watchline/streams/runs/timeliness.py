@@ -53,9 +53,16 @@ def watch_open_runs(scene: Scene, row: RunsRow, at: int) -> list[Run]:
     late = [run for run in row.open if (due := overdue_at(run, limit)) is not None and due <= at]
     for run in late:
         run.overdue = True
-        if scene.declared.watches("timeliness", at):
+        run.untold = not scene.declared.watches("timeliness", at)
+        if not run.untold:
             _open(scene, row, run, at)
     return late
+
+
+def tell_overdue(scene: Scene, row: RunsRow, run: Run, at: int) -> None:
+    """Open the incident of a run that became overdue while nobody was to hear of it."""
+    run.untold = False
+    _open(scene, row, run, at)
 
 
 def postpone(scene: Scene, row: RunsRow, resumed_at: int) -> bool:
