@@ -107,3 +107,30 @@ def test_wherever_the_reckoning_begins_it_finds_the_same_slots(
     assert again == found[place + 1 :]
     assert found[0] > to_micros(begin)
     assert found[-1] - found[0] <= 21 * timedelta(days=1) // timedelta(microseconds=1)
+
+
+@thoroughly
+@given(
+    st.sampled_from(
+        ("* * * * *", "*/20 * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 1 * *", "15 3 29 2 *", "* 1-3 * 10 *")
+    ),
+    st.sampled_from(("UTC", BERLIN, "Asia/Tokyo")),
+    st.integers(0, 4 * 366 * 24 * 60).map(
+        lambda minutes: utc("2027-10-31 00:30") - timedelta(minutes=minutes, seconds=7)
+    ),
+)
+def test_the_newest_slot_is_the_last_that_comes_by_then(cron: str, timezone: str, at: datetime) -> None:
+    table, until = timetable(cron, timezone), to_micros(at)
+    newest = table.before(until)
+
+    assert newest is not None
+    assert newest <= until
+    assert next(table.after(newest)) > until
+
+
+def test_the_newest_slot_of_a_line_of_many_slots_long_ago_is_found() -> None:
+    table = timetable("* * * 1-10 *", BERLIN)
+
+    newest = table.before(to_micros(utc("2026-12-31 12:00")))
+
+    assert newest == to_micros(utc("2026-10-31 22:59"))

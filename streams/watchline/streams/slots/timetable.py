@@ -52,10 +52,25 @@ class Timetable:
     def before(self, at: int) -> int | None:
         """The newest slot up to and including `at`, of the four years before it."""
         for hours in LOOKED_BACK:
-            known = takewhile(lambda due: due <= at, self.after(at - hours * 3600 * SECOND))
-            if (newest := max(known, default=None)) is not None:
-                return newest
+            since = at - hours * 3600 * SECOND
+            if self._comes(since, at):
+                return self._newest(since, at)
         return None
+
+    def _comes(self, since: int, until: int) -> bool:
+        due = next(self.after(since), None)
+        return due is not None and due <= until
+
+    def _newest(self, since: int, until: int) -> int | None:
+        """The newest slot between the two; there is one. By halving, as there may be one a minute for months."""
+        nothing_after = until
+        while nothing_after - since > 60 * SECOND:
+            middle = (since + nothing_after) // 2
+            if self._comes(middle, until):
+                since = middle
+            else:
+                nothing_after = middle
+        return max(takewhile(lambda due: due <= until, self.after(since)), default=None)
 
     def excuse(self, due: int) -> Literal["paused", "excluded"] | None:
         """Why nobody has to start at `due`."""
