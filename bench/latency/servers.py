@@ -18,6 +18,7 @@ class NamedKafka:
 
     epoch = 0
     psql = ""
+    commands: Mapping[str, str] = {}
 
     def __init__(self, directory: Path, address: str) -> None:
         self.kafka = KafkaConnection(bootstrap_servers=address)
