@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from sinking.records import after, declared, started
+from sinking.records import after, declared, ended, incident, started
 from sinking.tables import Sinking
 
 OTHER = {"name": "orders_clean", "type": "snowflake", "group": "warehouse"}
@@ -140,3 +140,41 @@ async def test_datasets_of_equal_name_and_different_type_are_two(sinking: Sinkin
     await sinking.store(declared(sources=[{"name": "x", "type": "s3"}], targets=[{"name": "x", "type": "postgres"}]))
 
     assert len(await sinking.rows("datasets")) == 2
+
+
+FRESHNESS = "select freshness, last_change_at from reporting.pipelines"
+
+
+async def freshness_of(sinking: Sinking) -> tuple[object, ...]:
+    [row] = await sinking.connection.fetch(FRESHNESS)
+    return tuple(row)
+
+
+async def test_data_is_unknown_until_something_was_loaded_and_then_fresh(sinking: Sinking) -> None:
+    await sinking.store(declared())
+    before = await freshness_of(sinking)
+    await sinking.store(ended("nothing", revision=2, inserts=0, updates=None, deletes=None))
+    await sinking.store(ended("past", revision=3, inserts=5, backfill=True))
+    still = await freshness_of(sinking)
+
+    await sinking.store(ended("loaded", revision=4, inserts=5))
+
+    assert (before, still) == (("unknown", None), ("unknown", None))
+    assert await freshness_of(sinking) == ("fresh", after(minutes=5))
+
+
+async def test_data_is_as_stale_as_its_open_incident_says(sinking: Sinking) -> None:
+    await sinking.store(declared(), ended("loaded", revision=4, inserts=5))
+
+    await sinking.store(incident(kind="freshness", severity="warn"))
+    aging = await freshness_of(sinking)
+    await sinking.store(incident(kind="freshness", severity="fail", transition="updated", transition_no=2, revision=9))
+
+    assert aging[0] == "aging"
+    assert (await freshness_of(sinking))[0] == "stale"
+
+
+async def test_nobody_says_how_fresh_data_is_that_has_no_limit(sinking: Sinking) -> None:
+    await sinking.store(declared(freshness=None), ended("loaded", revision=4, inserts=5))
+
+    assert (await freshness_of(sinking))[0] is None
