@@ -24,7 +24,8 @@ BATCH, FLOOD, TOLERATED = 100, 2000, 500
 KEY = b"orders_daily"
 
 
-@pytest.mark.parametrize("starts", [1, pytest.param(3, marks=pytest.mark.faults)])
+@pytest.mark.faults
+@pytest.mark.parametrize("starts", [1, 3])
 async def test_a_worker_stops_when_most_records_are_bad_loses_nothing_and_goes_on_when_told_to(
     starts: int, tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:

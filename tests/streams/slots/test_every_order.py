@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from folds.log import KEY, NOON, Log
 from folds.schedules import HOUR, MINUTE, pulses, scheduled, watched
 from folds.stories import run_events, thoroughly
-from watchline.schemas.events import Command
+from watchline.schemas.events import Command, RunEnded, RunStarted
 from watchline.schemas.flags import CLOCK_SKEW
 from watchline.streams.declarations import Declared
 from watchline.streams.runs.fold import RunsEvent
@@ -34,10 +34,17 @@ def is_plain(event: RunsEvent) -> bool:
     return right and all(abs(time - NOON) <= NEAR for time in known)
 
 
+def is_in_time(told: list[RunsEvent]) -> bool:
+    """Whether no run ends before it starts: when such a run began is not known, and what comes last decides."""
+    starts = [(event.run_id, event.occurred_at) for event in told if isinstance(event, RunStarted)]
+    ends = [(event.run_id, event.occurred_at) for event in told if isinstance(event, RunEnded)]
+    return all(run != other or at <= end for run, at in starts for other, end in ends)
+
+
 # What is muted by command is muted from its place in the log on.
 events = st.lists(
     run_events(3).filter(lambda event: is_plain(event) and not isinstance(event, Command)), min_size=1, max_size=6
-)
+).filter(is_in_time)
 orders = st.lists(st.integers(0, 5), max_size=8)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
+import pytest
 
 from ingesting.pulses import absent, arrive, ended, reach_row, sink, states
 from slack.fake import FakeSlack
@@ -34,6 +35,7 @@ def test_it_is_ill_once_from_the_last_pulse_on_until_they_have_come_for_the_sett
     assert verdicts[-1] == (2385, False, NOON + timedelta(seconds=1500))
 
 
+@pytest.mark.faults
 async def test_none_of_sixty_alerts_is_false_and_one_incident_says_what_happened(
     connection: asyncpg.Connection, slack: FakeSlack, start: Start
 ) -> None:
