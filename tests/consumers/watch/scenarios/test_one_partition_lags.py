@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import asyncpg
+import pytest
 
 from ingesting.pulses import Outside, absent, arrive, reach_row, sink, states
 from slack.fake import FakeSlack
@@ -17,6 +18,7 @@ HOT = 7
 JOBS = [f"job-{number}" for number in range(60)]
 
 
+@pytest.mark.faults
 async def test_it_is_a_warning_and_only_verdicts_of_that_partition_are_withheld(
     connection: asyncpg.Connection, slack: FakeSlack, away: Outside, start: Start
 ) -> None:
