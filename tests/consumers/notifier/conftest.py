@@ -1,31 +1,17 @@
-"""A fake Slack, an outbox, and notifiers that run until the test ends."""
+"""The fake Slacks, and notifiers that run until the test ends."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 
-import asyncpg
 import pytest
 from pydantic import SecretStr
 
 from slack.fake import FakeSlack
 from slack.workspace import FakeWorkspace
+from stack.serving import Serve
 from watchline.consumers.notifier import NotifierSettings, run
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack() as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -68,19 +54,10 @@ def bot(workspace: FakeWorkspace) -> dict[str, object]:
 
 
 @pytest.fixture
-async def start(settings: NotifierSettings) -> AsyncIterator[Callable[..., Awaitable[asyncio.Event]]]:
+def start(settings: NotifierSettings, serve: Serve) -> Callable[..., Awaitable[asyncio.Event]]:
     """Run a notifier beside the test, with `settings` changed as asked; returns its stop event."""
-    async with AsyncExitStack() as stack:
 
-        async def end(stop: asyncio.Event, task: asyncio.Task[None]) -> None:
-            stop.set()
-            async with asyncio.timeout(20):
-                await task
+    async def start_one(**changes: object) -> asyncio.Event:
+        return serve(lambda stop: run(settings.model_copy(update=changes), stop))
 
-        async def start_one(**changes: object) -> asyncio.Event:
-            stop = asyncio.Event()
-            task = asyncio.create_task(run(settings.model_copy(update=changes), stop))
-            stack.push_async_callback(end, stop, task)
-            return stop
-
-        yield start_one
+    return start_one

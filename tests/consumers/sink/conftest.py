@@ -11,13 +11,6 @@ from sinking.tables import Sinking
 
 
 @pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
 async def sinking(database: str, connection: asyncpg.Connection) -> AsyncIterator[Sinking]:
     sinking = Sinking(database, connection)
     await sinking.join()

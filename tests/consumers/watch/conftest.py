@@ -1,35 +1,21 @@
-"""A database, a fake Slack, somebody outside, and notifiers with little patience that run until the test ends."""
+"""Somebody outside, and notifiers with little patience that run until the test ends."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
-import asyncpg
 import pytest
 from pydantic import SecretStr
 
 from ingesting.pulses import Outside, outside
 from slack.fake import FakeSlack
+from stack.serving import Serve
 from watchline.consumers.notifier import NotifierSettings, run
 from watchline.consumers.watch.settings import WatchSettings
 
 Start = Callable[..., Awaitable[asyncio.Event]]
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack() as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -39,7 +25,7 @@ async def away() -> AsyncIterator[Outside]:
 
 
 @pytest.fixture
-async def start(database: str, slack: FakeSlack, away: Outside) -> AsyncIterator[Start]:
+def start(database: str, slack: FakeSlack, away: Outside, serve: Serve) -> Start:
     """Run a notifier beside the test, its watch changed as asked; returns its stop event."""
     settings = NotifierSettings(
         postgres_dsn=SecretStr(database), slack_webhook_url=SecretStr(slack.url), slack_allow_insecure=True,
@@ -50,17 +36,8 @@ async def start(database: str, slack: FakeSlack, away: Outside) -> AsyncIterator
         "dead_man_url": SecretStr(away.url), "dead_man_allow_insecure": True, "dead_man_seconds": 0.05,
         "dead_man_stuck_seconds": 2,
     }  # fmt: skip
-    async with AsyncExitStack() as stack:
 
-        async def end(stop: asyncio.Event, task: asyncio.Task[None]) -> None:
-            stop.set()
-            async with asyncio.timeout(20):
-                await task
+    async def start_one(**changes: Any) -> asyncio.Event:
+        return serve(lambda stop: run(settings, stop, WatchSettings(**watch | changes)))
 
-        async def start_one(**changes: Any) -> asyncio.Event:
-            stop = asyncio.Event()
-            task = asyncio.create_task(run(settings, stop, WatchSettings(**watch | changes)))
-            stack.push_async_callback(end, stop, task)
-            return stop
-
-        yield start_one
+    return start_one

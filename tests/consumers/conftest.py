@@ -1,0 +1,30 @@
+"""What the tests of the sink, the notifier and the watch share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from slack.fake import FakeSlack
+from stack.serving import Serve, serving
+
+
+@pytest.fixture
+async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
+    opened = await asyncpg.connect(database)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    async with serving() as begin:
+        yield begin
