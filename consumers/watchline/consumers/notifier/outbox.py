@@ -68,6 +68,7 @@ class Outbox:
             await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
             await hold_absence(connection)
             await self.triage.decide(connection, destination, edits=edits)
+            await hold_absence(connection)  # again: what was stored since has been triaged, and could be claimed
             claimed = await connection.fetch(statements.CLAIM, self._as(destination), self.lease, groups, destination)
             if not claimed:
                 return Claim((), {}, None)
