@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -11,6 +12,8 @@ from aiokafka.partitioner import murmur2
 
 from ingesting.pulses import PARTITIONS, absent, arrive, ended, sink, states
 from sinking import records
+from watchline.consumers.notifier.grouping import Timing
+from watchline.consumers.notifier.triage import Triage
 from watchline.consumers.watch.health import Cause, Health
 from watchline.consumers.watch.holding import ABSENCE, HELD_AT_MOST, hold_absence
 from watchline.consumers.watch.incident import opening, resolving
@@ -161,3 +164,21 @@ async def test_an_alert_that_is_being_sent_is_left_alone(connection: asyncpg.Con
     await claim(connection)
 
     assert (await states(connection))["a", "opened"] == WAITING
+
+
+async def test_what_is_stored_right_before_alerts_find_their_channel_is_held_too(
+    connection: asyncpg.Connection, database: str
+) -> None:
+    other = await asyncpg.connect(database)
+    await fall_ill(connection)
+
+    class Late(Triage):
+        async def address(self, connection: Any) -> None:
+            await sink(other, absent("a"))
+            await super().address(connection)
+
+    async with asyncpg.create_pool(database, min_size=1) as pool, pool.acquire() as notifier, notifier.transaction():
+        await Late((), "slack", Timing()).decide(notifier, "slack", edits=False)
+
+    assert (await states(connection))["a", "opened"] == HELD
+    await other.close()

@@ -22,7 +22,6 @@ from watchline.consumers.notifier.marking import mark_failed, mark_later, mark_s
 from watchline.consumers.notifier.reading import alert_of, post_of
 from watchline.consumers.notifier.route import Delivery
 from watchline.consumers.notifier.triage import Triage
-from watchline.consumers.watch.holding import hold_absence
 from watchline.schemas.errors import Misconfigured, Unavailable
 
 if TYPE_CHECKING:
@@ -66,9 +65,7 @@ class Outbox:
         """Take every alert of up to `groups` groups of a destination that are due and that nobody else holds."""
         async with self._transaction() as connection:
             await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
-            await hold_absence(connection)
             await self.triage.decide(connection, destination, edits=edits)
-            await hold_absence(connection)  # again: what was stored since has been triaged, and could be claimed
             claimed = await connection.fetch(statements.CLAIM, self._as(destination), self.lease, groups, destination)
             if not claimed:
                 return Claim((), {}, None)

@@ -27,6 +27,7 @@ from watchline.consumers.notifier.inhibition import (
     causes_of,
 )
 from watchline.consumers.notifier.routing import Rule, Traits, destination_of
+from watchline.consumers.watch.holding import hold_absence
 
 if TYPE_CHECKING:
     from watchline.consumers.notifier.marking import Connection
@@ -54,6 +55,7 @@ class Triage:
         if edits:
             await connection.execute(statements.GATHER_CHANGES, destination)
         await self.address(connection)
+        await hold_absence(connection)  # after it: whatever can be claimed now is looked at
         await connection.execute(statements.CLOSE_HELD, destination)
         await connection.execute(statements.RELEASE_HELD, destination, self.timing.settle)
         await connection.execute(statements.RELEASE_FAILED, destination, self.timing.settle)
