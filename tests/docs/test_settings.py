@@ -14,9 +14,8 @@ from pydantic_core import PydanticUndefined
 
 from brokers.apache import REPOSITORY
 from docs.blocks import documents, name_of
-from watchline.consumers.notifier.settings import SECRETS, NotifierSettings
+from watchline.consumers.notifier.settings import NotifierSettings
 from watchline.consumers.sink.settings import SinkSettings
-from watchline.consumers.watch.settings import SECRETS as WATCH_SECRETS
 from watchline.consumers.watch.settings import WatchSettings
 from watchline.schemas.connection import KafkaConnection
 from watchline.sdk.settings import Settings
@@ -54,7 +53,7 @@ NOTIFY = of_model(NotifierSettings) | of_model(WatchSettings)
 JOBS = {f"WATCHLINE_{field.name.upper()}": field.default for field in fields(Settings) if field.name != "connection"}
 READERS = {"streams": STREAMS | KAFKA, "sink": SINK | KAFKA, "notify": NOTIFY, "jobs": JOBS | KAFKA}
 FILES = {f"{name}_FILE" for name in [*KAFKA, "WATCHLINE_POSTGRES_DSN"]} | {
-    f"WATCHLINE_{s.upper()}_FILE" for s in (*SECRETS, *WATCH_SECRETS)
+    f"WATCHLINE_{s.upper()}_FILE" for s in (*NotifierSettings.secrets(), *WatchSettings.secrets())
 }
 
 

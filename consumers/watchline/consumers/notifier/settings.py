@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Self
 
 from pydantic import Field, SecretStr, TypeAdapter, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode
 
+from watchline.consumers.environment import Environment
 from watchline.consumers.notifier.grouping import Timing
 from watchline.consumers.notifier.routing import Rule
-from watchline.schemas.connection import read_secret
-from watchline.schemas.errors import Misconfigured
 from watchline.schemas.limits import MAX_SECONDS
 
-PREFIX = "WATCHLINE_"
-SECRETS = ("postgres_dsn", "slack_webhook_url", "slack_fallback_webhook_url", "slack_bot_token", "slack_routes")
 RULES = TypeAdapter(tuple[Rule, ...])
 
 
-class NotifierSettings(BaseSettings):
+class NotifierSettings(Environment):
     """`WATCHLINE_*`; each secret also from the file named by `WATCHLINE_…_FILE`."""
-
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", hide_input_in_errors=True)
 
     postgres_dsn: SecretStr
     slack_webhook_url: SecretStr | None = None
@@ -47,25 +40,6 @@ class NotifierSettings(BaseSettings):
     poll_seconds: float = Field(default=0.5, gt=0, le=3600)
     request_timeout_seconds: float = Field(default=10, gt=0, le=600)
     messages_per_second: float = Field(default=1, gt=0, le=1_000_000)
-
-    @classmethod
-    def from_environment(cls) -> Self:
-        """Read the environment; `Misconfigured` names the setting and never shows its value."""
-        try:
-            return cls()
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            if not first["loc"]:  # about several of them, which it names
-                raise Misconfigured(first["msg"], hint="see docs/alerts.md") from None
-            name = PREFIX + "_".join(str(part) for part in first["loc"]).upper()
-            wrong = f"{name} is not set" if first["type"] == "missing" else f"{name}: {first['msg']}"
-            raise Misconfigured(wrong, hint=f"set {name}, see docs/alerts.md") from None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_secret_files(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        found = {name: read_secret(os.environ, PREFIX + name.upper()) for name in SECRETS if name not in given}
-        return {**given, **{name: value for name, value in found.items() if value}}
 
     @field_validator(
         "slack_webhook_url",
