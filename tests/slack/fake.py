@@ -14,9 +14,11 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from aiohttp import web
+
+from slack.listening import Listener
 
 Conduct = Literal["answer", "hang", "reset", "drip"]
 
@@ -52,23 +54,20 @@ class Received:
         return str(self.payload.get("text", ""))
 
 
-class FakeSlack:
-    """Listens on a free port of 127.0.0.1; scripted `answers` are used up first, then `default` is given."""
+class FakeSlack(Listener):
+    """A webhook; scripted `answers` are used up first, then `default` is given."""
 
     def __init__(self, *, path: str = "/services/T0000/B0000/canary-secret-in-the-path") -> None:
+        super().__init__()
         self.path = path
         self.answers: deque[Answer] = deque()
         self.default = OK
         self.requests: list[Received] = []
-        self._changed = asyncio.Condition()
-        self._closing = asyncio.Event()
-        self._runner: web.AppRunner | None = None
-        self._url = ""
 
     @property
     def url(self) -> str:
         """The webhook address; it holds a secret, like a real one."""
-        return self._url
+        return f"{self._address}{self.path}"
 
     @property
     def accepted(self) -> list[Received]:
@@ -77,25 +76,8 @@ class FakeSlack:
 
     async def wait_for(self, requests: int, *, seconds: float = 20.0) -> list[Received]:
         """Wait until at least `requests` have come; TimeoutError after `seconds`."""
-        async with asyncio.timeout(seconds), self._changed:
-            await self._changed.wait_for(lambda: len(self.requests) >= requests)
+        await self.until(lambda: len(self.requests) >= requests, seconds=seconds)
         return self.requests
-
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=1 << 20)
-        app.router.add_post("/{path:.*}", self._receive)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        port = self._runner.addresses[0][1]
-        self._url = f"http://127.0.0.1:{port}{self.path}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._closing.set()
-        if self._runner is not None:
-            await self._runner.cleanup()
 
     async def _receive(self, request: web.Request) -> web.StreamResponse:
         payload = await request.json()

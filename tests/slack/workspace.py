@@ -11,17 +11,17 @@ channel by its name, `#name` or id; every other method wants the id.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
 from slack.fake import Answer
+from slack.listening import Listener
 
 TOKEN = "xoxb-canary-secret-token"
 PAGE = 100
@@ -63,14 +63,17 @@ class Called:
     error: str | None
 
 
-class FakeWorkspace:
-    """Listens on a free port of 127.0.0.1. `answers` of a method are used up first, `errors` of a channel stay.
+class FakeWorkspace(Listener):
+    """Slack's Web API. `answers` of a method are used up first, `errors` of a channel stay.
 
     `per_second`: more messages than that to one channel are answered with 429, as Slack does above one.
     `unreadable` channels can be written to by this bot and not read.
     """
 
+    route = "/api/{method}"
+
     def __init__(self, channels: Mapping[str, str], *, per_second: float | None = None, token: str = TOKEN) -> None:
+        super().__init__()
         self.token = token
         self.names = dict(channels)
         self.messages: dict[str, list[Posted]] = {channel: [] for channel in channels}
@@ -82,15 +85,11 @@ class FakeWorkspace:
         self._pace = 1.0 / per_second if per_second else 0.0
         self._ready: dict[str, float] = defaultdict(float)
         self._number = 0
-        self._changed = asyncio.Condition()
-        self._closing = asyncio.Event()
-        self._runner: web.AppRunner | None = None
-        self._url = ""
 
     @property
     def url(self) -> str:
         """The base of the methods' addresses."""
-        return self._url
+        return f"{self._address}/api/"
 
     def posts(self, channel: str) -> list[Posted]:
         """What stands in a channel, oldest first, without the threads."""
@@ -107,25 +106,6 @@ class FakeWorkspace:
     def delete(self, channel: str, ts: str) -> None:
         """Somebody deletes a message."""
         self.messages[channel] = [each for each in self.messages[channel] if each.ts != ts]
-
-    async def until(self, reached: Callable[[], bool], *, seconds: float = 30.0) -> None:
-        """Wait until something holds after a request; TimeoutError after `seconds`."""
-        async with asyncio.timeout(seconds), self._changed:
-            await self._changed.wait_for(reached)
-
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=1 << 20)
-        app.router.add_post("/api/{method}", self._receive)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/api/"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._closing.set()
-        if self._runner is not None:
-            await self._runner.cleanup()
 
     async def _receive(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
