@@ -18,6 +18,11 @@ MISSING_PULSES = 3  # intervals without a pulse that are a gap
 _PREFIX = b'{"pulse":'
 
 
+def is_ahead(moment: int, at: int) -> bool:
+    """Whether a moment lies so far after the pulse `at` that a clock which ran ahead, and was put right, has set it."""
+    return moment >= at + WRONG_AFTER
+
+
 def encode_pulse(at: int) -> bytes:
     """The record of a pulse at `at` (microseconds)."""
     return orjson.dumps({"pulse": to_datetime(at).isoformat()})
@@ -56,7 +61,7 @@ class PartitionClock:
         if offset <= self.offset:
             return self.settled_at <= at
         self.offset = offset
-        if self.last is not None and at <= self.last < at + WRONG_AFTER:
+        if self.last is not None and at <= self.last and not is_ahead(self.last, at):
             return False
         if self.last is None or at < self.last or at - self.last > MISSING_PULSES * interval * SECOND:
             self.settled_at = at + int(settle * SECOND)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import to_datetime
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import RunsRow
 from watchline.streams.runs.incidents import Scene
-from watchline.streams.runs.promises import advance, begin_promise, is_ahead, is_current, promise_due_at
+from watchline.streams.runs.promises import advance, begin_promise, is_current, promise_due_at
 from watchline.streams.slots.timetable import Timetable
 
 
@@ -24,7 +25,7 @@ def watch_completeness(scene: Scene, row: RunsRow, at: int, *, resumed_at: int) 
     if timetable is None:
         row.complete_by = None
         return promise is not None
-    if promise is None or not is_current(promise, timetable) or is_ahead(promise, at):
+    if promise is None or not is_current(promise, timetable) or is_ahead(promise.reckoned_at, at):
         row.complete_by = begin_promise(timetable, at)
         return True
     if not advance(promise, timetable, at):

@@ -10,7 +10,7 @@ from typing import Literal
 from watchline.schemas.events import RunError
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND
-from watchline.streams.pulses import WRONG_AFTER
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import HeldFailure, Run, RunsRow
 from watchline.streams.runs.hysteresis import recover_incident
 from watchline.streams.runs.incidents import Scene, Severity, find_incident, report_trouble, resolve_incident
@@ -85,7 +85,7 @@ def hold_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
 def _due_of(scene: Scene, held: HeldFailure, at: int) -> int:
     """When it counts: at once if that lies further ahead than anybody waits, as it was reckoned by a clock ahead."""
     longest = scene.declared.retries.wait_seconds if scene.declared.retries else 0.0
-    return held.due if held.due <= at + int(longest * SECOND) + WRONG_AFTER else at
+    return at if is_ahead(held.due - int(longest * SECOND), at) else held.due
 
 
 def watch_held(scene: Scene, row: RunsRow, at: int) -> bool:

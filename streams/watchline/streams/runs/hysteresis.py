@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from watchline.streams.pulses import WRONG_AFTER
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, RunsRow
 from watchline.streams.runs.incidents import Scene, change_incident, rearm_incident, resolve_incident
 
@@ -51,4 +51,4 @@ def watch_cleared(scene: Scene, row: RunsRow, at: int) -> None:
 def _end_of(scene: Scene, incident: OpenIncident, at: int) -> int:
     """When it ends: at once if its condition went by a clock that ran ahead."""
     cleared_at = incident.cleared_at or 0
-    return at if cleared_at > at + WRONG_AFTER else cleared_at + scene.declared.outlives(incident.kind)
+    return at if is_ahead(cleared_at, at) else cleared_at + scene.declared.outlives(incident.kind)

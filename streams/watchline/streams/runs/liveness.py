@@ -9,7 +9,7 @@ from uuid import UUID
 
 from watchline.schemas.records import IncidentFact
 from watchline.streams.instants import SECOND, to_datetime
-from watchline.streams.pulses import WRONG_AFTER
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.incidents import Scene, find_incident, open_incident, renew_incident, resolve_incident
 
@@ -50,7 +50,7 @@ def meet_runs(row: RunsRow, at: int, resumed_at: int) -> bool:
 
 def is_seen_ahead(run: Run, at: int) -> bool:
     """Whether a run was heard of by a clock that ran ahead of the pulse `at` and was put right."""
-    return run.seen_at is not None and run.seen_at > at + WRONG_AFTER
+    return run.seen_at is not None and is_ahead(run.seen_at, at)
 
 
 def notice_end(scene: Scene, row: RunsRow, run: Run) -> None:

@@ -6,7 +6,7 @@ New or changed promises count from the next time on. Nothing is said about a tim
 from __future__ import annotations
 
 from watchline.schemas.records import IncidentFact
-from watchline.streams.pulses import WRONG_AFTER
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, Promise
 from watchline.streams.runs.incidents import facts_of
 from watchline.streams.slots.timetable import Timetable
@@ -18,7 +18,7 @@ def promise_due_at(timetable: Timetable | None, promise: Promise | None, at: int
     """When a pulse may have something to decide: the next time passes, or another timetable counts now."""
     if promise is None:
         return None if timetable is None else at
-    if timetable is None or not is_current(promise, timetable) or is_ahead(promise, at):
+    if timetable is None or not is_current(promise, timetable) or is_ahead(promise.reckoned_at, at):
         return at
     return promise.next
 
@@ -26,11 +26,6 @@ def promise_due_at(timetable: Timetable | None, promise: Promise | None, at: int
 def is_current(promise: Promise, timetable: Timetable) -> bool:
     """Whether the promise was reckoned by this timetable."""
     return promise.timetable == timetable.digest
-
-
-def is_ahead(promise: Promise, at: int) -> bool:
-    """Whether a clock that ran ahead, and was put right by now, has moved it."""
-    return promise.reckoned_at >= at + WRONG_AFTER
 
 
 def begin_promise(timetable: Timetable, at: int) -> Promise:

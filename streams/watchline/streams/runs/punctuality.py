@@ -13,6 +13,7 @@ from typing import Final
 from watchline.schemas.records import IncidentFact
 from watchline.streams.detection import quantile, rule_for
 from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, Promise, Run, RunsRow
 from watchline.streams.runs.baselines import Baselines
 from watchline.streams.runs.incidents import (
@@ -29,7 +30,6 @@ from watchline.streams.runs.promises import (
     DEADLINE_MISSED,
     advance,
     begin_promise,
-    is_ahead,
     is_current,
     promise_due_at,
 )
@@ -59,7 +59,7 @@ def watch_deadline(
     if timetable is None:
         return _dismiss(scene, row, at)
     changed = True
-    if promise is None or not is_current(promise, timetable) or is_ahead(promise, at):
+    if promise is None or not is_current(promise, timetable) or is_ahead(promise.reckoned_at, at):
         promise = _begin(scene, row, timetable, at, known)
     elif advance(promise, timetable, at):
         _judge(scene, row, promise, timetable, at, resumed_at=resumed_at)

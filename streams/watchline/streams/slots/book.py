@@ -13,7 +13,7 @@ import structlog
 
 from watchline.schemas.flags import CLOCK_SKEW
 from watchline.schemas.records import ExcuseReason
-from watchline.streams.pulses import WRONG_AFTER
+from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import Expected, Run, RunsRow, Slot
 from watchline.streams.runs.incidents import Scene
 from watchline.streams.runs.merge import begun_at
@@ -40,7 +40,7 @@ def start_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     timetable, expected = timetable_of(scene), row.expected
     if expected is None:
         return None if timetable is None else at
-    if timetable is None or expected.timetable != timetable.digest or expected.reckoned_at >= at + WRONG_AFTER:
+    if timetable is None or expected.timetable != timetable.digest or is_ahead(expected.reckoned_at, at):
         return at
     dues = [slot.due + expected.grace for slot in expected.slots if slot.state == "expected"]
     if expected.slots and expected.slots[-1].due > expected.reckoned_at:
@@ -75,7 +75,7 @@ class SlotBook:
             self._dismiss("changed", at)
             self._begin(timetable, at)
             return True
-        turned = expected.reckoned_at >= at + WRONG_AFTER
+        turned = is_ahead(expected.reckoned_at, at)
         if turned:
             self._turn_back(expected, timetable, at)
         extended = self._extend(expected, timetable, at)
