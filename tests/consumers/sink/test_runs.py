@@ -255,6 +255,7 @@ def draw_record(draw: st.DrawFn, revision: int) -> RunRecord:
         "labels_started": draw(st.none() | st.just({"s": str(revision)})),
         "labels_ended": draw(st.none() | st.just({"e": str(revision)})),
         "watermark": draw(st.none() | st.just(str(revision))),
+        "next_watermark": draw(st.none() | st.just(str(revision))),
         "backfill": draw(st.none() | st.booleans()),
         "attempt": attempt,
         "overdue": draw(st.booleans()),

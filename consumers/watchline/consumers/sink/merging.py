@@ -18,7 +18,6 @@ KNOWN = (
     "backfill",
     "heartbeat_seconds",
     "watermark",
-    "next_watermark",
     "last_heartbeat_at",
     "labels_started",
     "metadata_started",
@@ -74,6 +73,10 @@ def merge(one: RunRow, other: RunRow) -> RunRow:
     elif same_end(older, newer):
         kept |= {name: getattr(older, name) for name in SENT_ONCE if not getattr(newer, name)}
     kept["anomalous"] = (newer.anomalous or (older.anomalous and same_end(older, newer))) if ends else older.anomalous
+    if attempt_of(newer) < attempt_of(older) or (
+        attempt_of(newer) == attempt_of(older) and newer.next_watermark is None
+    ):
+        kept["next_watermark"] = older.next_watermark  # it belongs to an attempt, as the end does
     kept["attempt"] = max(one.attempt or 0, other.attempt or 0) or None
     kept["overdue"] = older.overdue or newer.overdue
     if is_partial(newer):

@@ -59,6 +59,11 @@ TAKES_END = (
     "and (coalesce(excluded.ended_at, '-infinity'), excluded.end_event_id) "
     ">= (coalesce(runs.ended_at, '-infinity'), runs.end_event_id)))))"
 )
+NEXT_WATERMARK = (
+    "case when coalesce(excluded.attempt, 1) > coalesce(runs.attempt, 1) then excluded.next_watermark "
+    "when coalesce(excluded.attempt, 1) < coalesce(runs.attempt, 1) then runs.next_watermark "
+    "else coalesce(excluded.next_watermark, runs.next_watermark) end"
+)
 # What stands for "nothing" in the columns that come only with their end.
 NOTHING = {"metrics": "'{}'"} | dict.fromkeys(("error_type", "error_message", "labels_ended", "metadata_ended"), "null")
 # A record of a run that the streams no longer held knows only the flags of its own events.
@@ -78,6 +83,7 @@ MERGED = ", ".join(
         ),
         f"anomalous = case when {TAKES_END} then excluded.anomalous or (runs.anomalous and {SAME_END}) "
         "else runs.anomalous end",
+        f"next_watermark = {NEXT_WATERMARK}",
         "attempt = greatest(excluded.attempt, runs.attempt)",
         "overdue = runs.overdue or excluded.overdue",
         f"flags = {FLAGS}",
