@@ -14,6 +14,8 @@ from sinking.services import until
 from slack.fake import FakeSlack
 from slack.incidents import after, incident, reach, resolved, store
 from slack.workspace import FakeWorkspace
+from watchline.consumers.notifier.grouping import Timing
+from watchline.consumers.notifier.triage import Triage
 from watchline.consumers.sink.pipelines import store_declarations
 from watchline.schemas.declaration import Dataset
 from watchline.schemas.records import IncidentRecord
@@ -184,3 +186,21 @@ async def test_a_cause_that_nobody_is_told_of_holds_nothing_back(
     await slack.wait_for(1)
 
     assert family[0] in slack.requests[0].text
+
+
+async def test_a_declaration_that_was_begun_earlier_and_stored_later_counts(
+    connection: asyncpg.Connection, database: str
+) -> None:
+    triage = Triage((), "slack", Timing())
+    orders = Dataset(name="orders")
+    await store_declarations(connection, [declared("above", targets=(orders,)), declared("below")])
+    async with asyncpg.create_pool(database, min_size=1) as pool, pool.acquire() as notifier:
+        await store(connection, late("above"))
+        await triage.decide(notifier, "slack", edits=False)  # it has seen the lineage now
+        await store_declarations(connection, [declared("below", sources=(orders,), revision=2)])
+        await connection.execute("update pipelines set updated_at = updated_at - interval '1 hour' where revision = 2")
+        await store(connection, late("below"))
+
+        await triage.decide(notifier, "slack", edits=False)
+
+    assert await connection.fetchval(INHIBITED) == 1
