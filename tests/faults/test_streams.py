@@ -29,7 +29,9 @@ POINTS = {
     "D2": ("D2:kill:1", "D2:kill:2", "D2:kill:8"),
     "D3": ("D3:kill:1", "D3:kill:2", "D3:kill:8"),
 }
-LAST = 4  # events that are left for the last death
+# Events that are left for the last death: an end and its watermark. No start: a run that starts is not silent for as
+# long as three pulses may take, and the rare pulses of that life are not those that the plain fold reckons with.
+LAST = 2
 
 
 @pytest.mark.durable("a restarted worker recovers its tables from changelogs")
