@@ -1,5 +1,5 @@
 -- Only days of which there are runs: one clock that stood in the year 2000 does not make us go through all hours since.
-create view hours as
+create view run_hours as
 with recursive known (day) as (
     select min(d.day) from public.pipeline_days d
     union all
@@ -8,14 +8,14 @@ select (n.day::timestamp + h.hours * interval '1 hour') at time zone 'UTC' as ho
 from (select k.day from known k where k.day is not null union select s.day from public.stale_days s) n
 cross join generate_series(0, 23) h (hours);
 
-comment on view hours is 'One row per hour (UTC) of each day in which runs started';
+comment on view run_hours is 'One row per hour (UTC) of each day in which runs started';
 
 -- From hour to hour, so that the index of the starts serves a filter by time.
 create or replace view reporting.hourly as
 select h.hour, a.pipeline, p.type as pipeline_type, p.owner, a.runs, a.succeeded, a.failed, a.aborted, a.unknown, a.running,
     a.error_share, a.inserts, a.updates, a.deletes, a.total_rows, a.duration_seconds, a.avg_duration_seconds,
     a.median_duration_seconds, a.p95_duration_seconds, a.throughput, a.anomalous, a.overdue, a.backfills, a.retried
-from public.hours h cross join lateral (
+from public.run_hours h cross join lateral (
     select r.pipeline, count(*) as runs,
         count(*) filter (where r.status = 'succeeded') as succeeded,
         count(*) filter (where r.status = 'failed') as failed,
