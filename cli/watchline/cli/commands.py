@@ -46,6 +46,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "sink": Entry("watchline.cli.services.sink:sink", "Run the sink: Kafka to Postgres"),
         "notify": Entry("watchline.cli.services.notifier:notify", "Run the notifier: Postgres to Slack"),
         "doctor": Entry("watchline.cli.doctor.command:doctor", "Check settings, Kafka, Postgres and lag"),
+        "prune": Entry("watchline.cli.pruning:prune", "Delete what has grown old, or count it"),
         "dead-letters": Entry("watchline.cli.dead_letters.command:dead_letters", "See, redrive or discard bad records"),
     },
 }

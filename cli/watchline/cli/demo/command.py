@@ -24,6 +24,7 @@ from watchline.cli.logs import configure_command_logs
 KEPT = Path(".watchline")
 # The alert of the live run is shown at once, and in this terminal: no channel of somebody's hears of a demo.
 SLACK = ("WEBHOOK_URL", "FALLBACK_WEBHOOK_URL", "BOT_TOKEN", "CHANNEL", "FALLBACK_CHANNEL", "ROUTES")
+KEEPING = {"WATCHLINE_PRUNE": "0"}  # what is old is what is shown
 NOTIFIER = {"WATCHLINE_GROUP_WAIT_SECONDS": "0", **{f"WATCHLINE_SLACK_{name}": "" for name in SLACK}}
 
 
@@ -74,7 +75,7 @@ def _play_night() -> None:
     printed: list[str] = []
     with stopped_by_signal(), _directory(keep=False) as directory:
         servers = EmbeddedServers(directory, announce=report.announce)  # pulses of old times are for a log of our own
-        environment = {**NOTIFIER, **RHYTHM}
+        environment = {**NOTIFIER, **KEEPING, **RHYTHM}
         stack = Stack(directory, servers, announce=report.announce, show_alert=printed.append, environment=environment)
         try:
             with stack:
@@ -97,7 +98,9 @@ def _replay_history(*, keep: bool, limit: int | None) -> None:
         servers: Servers = (
             ForeignServers() if named_by_environment() else EmbeddedServers(directory, announce=report.announce)
         )
-        stack = Stack(directory, servers, announce=report.announce, show_alert=show_alert, environment=NOTIFIER)
+        stack = Stack(
+            directory, servers, announce=report.announce, show_alert=show_alert, environment={**NOTIFIER, **KEEPING}
+        )
         try:
             with stack:
                 report.done()
