@@ -10,12 +10,12 @@ from uuid import UUID
 
 from watchline.consumers.retention.rules import Rule, Walk
 
-WAITING = "('pending', 'held', 'inhibited')"
 # `offset 0` keeps the planner from answering for all incidents at once, which would read all alerts.
-SETTLED = f"""i.status = 'resolved'
+SETTLED = """i.status = 'resolved'
     and not exists (select from alert_outbox o where o.incident_id = i.incident_id
-        and (o.state in {WAITING} or o.lease_until > statement_timestamp()) offset 0)
-    and not exists (select from alert_outbox h where h.inhibited_by = i.incident_id and h.state = 'inhibited' offset 0)"""  # noqa: S608 - constants
+        and (o.state in ('pending', 'held', 'inhibited') or o.lease_until > statement_timestamp()) offset 0)
+    and not exists (select from alert_outbox h
+        where h.inhibited_by = i.incident_id and h.state = 'inhibited' offset 0)"""
 
 
 def told_since(parameter: str) -> str:

@@ -24,7 +24,7 @@ from watchline.consumers.retention.rules import Rule
 
 log = structlog.get_logger(__name__)
 BATCH = 1000
-TRIES = 6
+TRIES, TRIES_MORE = 6, 2  # of a batch, and of one when the table could not be finished any more
 LEAST_REST, FIRST_WAIT, LONGEST_WAIT = 0.02, 0.1, 2.0  # seconds
 IN_USE = (
     asyncpg.LockNotAvailableError,
@@ -93,7 +93,7 @@ class Pruner:
                 chosen, deleted = await delete(self.connection, rule, self.plan, chunk, limit=limit)
             except IN_USE as error:
                 failures += 1
-                if failures == TRIES:
+                if failures == (TRIES if rule.table not in self.outcome.left else TRIES_MORE):
                     self._leave(rule, error)
                     return
                 log.info("prune.gave_way", table=rule.table, error=type(error).__name__, failures=failures)
