@@ -11,7 +11,7 @@ from watchline.consumers.retention.rules import Rule
 
 RULES: tuple[Rule, ...] = (*run_rules.RULES, *incident_rules.RULES, *other_rules.RULES)
 TABLES = tuple(dict.fromkeys(rule.table for rule in RULES))
-COUNTED = {name: rule.table for rule in RULES for name, _ in rule.deleted}  # whose days hold for each table
+COUNTED = {name: rule.table for rule in RULES for name, _ in reversed(rule.deleted)}  # whose days hold for each table
 FIRST = {"incidents": ("incident_events", "alert_outbox")}  # whose rows go before
 
 
