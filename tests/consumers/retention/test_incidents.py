@@ -85,11 +85,14 @@ async def test_an_alert_that_was_told_late_or_is_in_hand_stays_and_its_incident_
     await tell(passes, *incident_until(RUNS - DAY, "in hand"))
     lease = "update alert_outbox set lease_until = now() + interval '1 hour' where incident_id = $1"
     await passes.looking.execute(lease, name_id("in hand"))
+    counted = await passes.count()
 
-    await passes.prune()
+    outcome = await passes.prune()
 
     assert await left(passes, "alert_outbox") == {name_id("late"), name_id("in hand")}
     assert await left(passes, "incidents") == {name_id("late"), name_id("in hand")}
+    assert await left(passes, "incident_events") == {name_id("in hand")}
+    assert outcome.deleted == counted
 
 
 async def test_a_post_goes_when_nothing_that_stays_is_told_in_it_but_the_last_of_a_channel_stays(

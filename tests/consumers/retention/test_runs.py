@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
-
-import pytest
+from datetime import timedelta
 
 from aging.passes import DAY, NOW, RUNS, TICK, Passes
 from aging.stories import PIPELINE, anomaly_of, fresh, incident_until, open_run, opening, run_at
@@ -22,37 +20,31 @@ async def left(passes: Passes, *names: str) -> set[str]:
     return {name for name in names if name_id(name) in found}
 
 
-@pytest.mark.parametrize(
-    ("started_at", "stays"),
-    [(LONG_AGO, False), (RUNS - TICK - timedelta(minutes=5), False), (RUNS - TICK, True), (RUNS, True)],
-)
-async def test_a_run_goes_when_all_of_it_lies_before_the_day(started_at: datetime, stays: bool, passes: Passes) -> None:
-    await passes.sinking.store(*fresh(NOW), run_at(started_at, "old"))
+async def test_a_run_goes_when_all_of_it_lies_before_the_day(passes: Passes) -> None:
+    ends = {
+        "long ago": (LONG_AGO, LONG_AGO),
+        "just before": (RUNS - DAY, RUNS - TICK),
+        "over midnight": (RUNS - TICK, RUNS),
+        "on the day": (RUNS, RUNS + DAY),
+        "clock set back": (RUNS, RUNS - TICK),
+        "stream": (LONG_AGO, NOW - DAY),  # what has lasted for years is new when it ends
+    }
+    await passes.sinking.store(*fresh(NOW), *(run_at(at, name, ended_at=end) for name, (at, end) in ends.items()))
 
     outcome = await passes.prune()
 
-    assert await left(passes, "old") == ({"old"} if stays else set())
-    assert outcome.deleted["runs"] == (0 if stays else 1)
+    assert await left(passes, *ends) == {"over midnight", "on the day", "clock set back", "stream"}
+    assert outcome.deleted == Counter(runs=2)
 
 
-@pytest.mark.parametrize(("ended_at", "stays"), [(RUNS - TICK, False), (RUNS, True)])
-async def test_a_run_of_which_only_the_end_was_told_goes_by_that(
-    ended_at: datetime, stays: bool, passes: Passes
-) -> None:
-    newer = run_at(RUNS + DAY, "newer", started_at=None, inserts=1)
-    await passes.sinking.store(*fresh(NOW), newer, run_at(ended_at, "old", started_at=None, ended_at=ended_at))
+async def test_a_run_of_which_only_the_end_was_told_goes_by_that(passes: Passes) -> None:
+    ends = {"before": RUNS - TICK, "border": RUNS, "newest": RUNS + DAY}
+    told = (run_at(end, name, started_at=None, ended_at=end, inserts=1) for name, end in ends.items())
+    await passes.sinking.store(*fresh(NOW), *told)
 
     await passes.prune()
 
-    assert await left(passes, "old", "newer") == ({"old", "newer"} if stays else {"newer"})
-
-
-async def test_a_run_that_has_lasted_for_years_is_new_when_it_ends(passes: Passes) -> None:
-    await passes.sinking.store(*fresh(NOW), run_at(LONG_AGO, "stream", ended_at=NOW - DAY))
-
-    await passes.prune()
-
-    assert await left(passes, "stream") == {"stream"}
+    assert await left(passes, *ends) == {"border", "newest"}
 
 
 async def test_an_open_run_stays_and_so_do_its_ancestors(passes: Passes) -> None:
@@ -173,13 +165,13 @@ async def test_feedback_goes_by_the_day_on_which_it_was_given(passes: Passes) ->
     assert kept == {runs["needed"].run_id, runs["late"].run_id}
 
 
-@pytest.mark.parametrize(("ended_at", "stays"), [(RUNS - TICK, 0), (RUNS, 1)])
-async def test_an_anomaly_goes_by_the_end_of_its_run(ended_at: datetime, stays: int, passes: Passes) -> None:
-    await passes.sinking.store(anomaly_of(run_at(OLD, "run", ended_at=ended_at)))
+async def test_an_anomaly_goes_by_the_end_of_its_run(passes: Passes) -> None:
+    ends = {"before": RUNS - TICK, "border": RUNS}
+    await passes.sinking.store(*(anomaly_of(run_at(OLD, name, ended_at=end)) for name, end in ends.items()))
 
     await passes.prune()
 
-    assert await passes.value("select count(*) from anomalies") == stays
+    assert await passes.rows("select run_id from anomalies") == [(name_id("border"),)]
 
 
 async def test_a_late_record_of_a_run_that_is_gone_comes_again_and_goes_again(passes: Passes) -> None:
