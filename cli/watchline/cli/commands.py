@@ -46,6 +46,9 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "sink": Entry("watchline.cli.services.sink:sink", "Run the sink: Kafka to Postgres"),
         "notify": Entry("watchline.cli.services.notifier:notify", "Run the notifier: Postgres to Slack"),
         "doctor": Entry("watchline.cli.doctor.command:doctor", "Check settings, Kafka, Postgres and lag"),
+        "restore-state": Entry(
+            "watchline.cli.restoring.command:restore_state", "Make the state of the streams anew from Postgres"
+        ),
         "dead-letters": Entry("watchline.cli.dead_letters.command:dead_letters", "See, redrive or discard bad records"),
     },
 }
