@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -18,25 +18,47 @@ async def in_order(
 ) -> AsyncIterator[RunsEvent]:
     """The events of all of them: `ended` and `commands` come in the order of their revisions, which holds.
 
-    A run that goes on starts before the first one that ended after it. What is said of a run follows that run: runs
-    that were read in one batch have the revision of its last record, commands their own.
+    A run that goes on starts before the first one that ended after it.
     """
     starting = deque(sorted(going_on, key=lambda run: run.started_at or NEVER))
-    waiting, told = list(commands), set[UUID]()
+    given = Given(commands)
     async for run in ended:
         while starting and (starting[0].started_at or NEVER) <= (run.ended_at or NEVER):
             for event in events_of(pipeline, starting.popleft()):
                 yield event
-        if waiting and waiting[0].revision < run.revision:
-            due = [one for one in waiting if one.revision < run.revision and (one.run_id is None or one.run_id in told)]
-            waiting = [one for one in waiting if one not in due]
-            for one in due:
-                yield command_of(pipeline, one)
-        told.add(run.run_id)
+        for command in given.before(run):
+            yield command_of(pipeline, command)
         for event in events_of(pipeline, run):
             yield event
     for run in starting:
         for event in events_of(pipeline, run):
             yield event
-    for one in waiting:
-        yield command_of(pipeline, one)
+    for command in given.waiting:
+        yield command_of(pipeline, command)
+
+
+class Given:
+    """The commands of one pipeline, each to be obeyed at its place among the runs.
+
+    Runs that were read in one batch have the revision of its last record, commands their own: among the runs of the
+    first revision after it a command stands by its time. What is said of a run follows that run in any case.
+    """
+
+    def __init__(self, commands: Iterable[StoredCommand]) -> None:
+        self.waiting = list(commands)
+        self._batch: dict[UUID, int] = {}  # the first revision after that of each command
+        self._told: set[UUID] = set()
+
+    def before(self, run: StoredRun) -> Iterator[StoredCommand]:
+        """The commands that were given before `run` ended."""
+        if self.waiting and self.waiting[0].revision < run.revision:
+            due = [command for command in self.waiting if self._precedes(command, run)]
+            self.waiting = [command for command in self.waiting if command not in due]
+            yield from due
+        self._told.add(run.run_id)
+
+    def _precedes(self, command: StoredCommand, run: StoredRun) -> bool:
+        if command.revision >= run.revision or (command.run_id is not None and command.run_id not in self._told):
+            return False
+        batch = self._batch.setdefault(command.event_id, run.revision)
+        return run.revision > batch or (run.ended_at or NEVER) > command.at
