@@ -38,8 +38,12 @@ TOPICS = ("runs", "declarations", "watermarks")
 def story() -> list[Event]:
     """Real runs in the order of their events, and a pipeline of which people have said something."""
     real = [event for event in history(RUNS) if not isinstance(event, PipelineDeclared)]
-    real = [event for event in real if event.event_type != "watermark.advanced"]
-    return list(distinct(sorted([*real, *answered_runs(real)], key=lambda event: event.occurred_at)))
+    real = sorted((event for event in real if event.event_type != "watermark.advanced"), key=time_of)
+    return list(distinct(sorted([*real, *answered_runs(real)], key=time_of)))
+
+
+def time_of(event: Event) -> datetime:
+    return event.occurred_at
 
 
 def answered_runs(real: Sequence[Event]) -> Iterator[Event]:
@@ -47,16 +51,14 @@ def answered_runs(real: Sequence[Event]) -> Iterator[Event]:
 
     Another odd one comes when the changelogs have been lost, and one fails of which nobody may be told.
     """
-    first, last = real[0].occurred_at, real[-1].occurred_at
-    step = (last - first) / 62
-    for number in range(60):
-        begun = first + number * step
+    moments = [real[number * len(real) // 62].occurred_at for number in range(62)]
+    for number, begun in enumerate(moments[:60]):
         took = timedelta(microseconds=61_000_001 + 137_001 * (number % 7))
         yield started(number, begun)
-        rows = 9000 if number in (20, 55) else 1000 + number % 5
-        yield ended(number, begun + took, inserts=rows, status="failed" if number in (29, 57) else "succeeded")
-    yield answered(20, "false_positive", first + 22 * step)
-    yield commanded(PipelineMuted, first + 25 * step, check="failure", until=datetime.now(UTC) + timedelta(days=1))
+        rows = 9000 if number in (20, 58) else 1000 + number % 5
+        yield ended(number, begun + took, inserts=rows, status="failed" if number in (29, 56) else "succeeded")
+    yield answered(20, "false_positive", moments[22])
+    yield commanded(PipelineMuted, moments[25], check="failure", until=datetime.now(UTC) + timedelta(days=1))
 
 
 def distinct(events: Iterable[Event]) -> Iterator[Event]:
@@ -66,6 +68,7 @@ def distinct(events: Iterable[Event]) -> Iterator[Event]:
 
 
 @pytest.mark.durable("it cuts a log, and a restarted worker recovers its tables from changelogs")
+@pytest.mark.faults
 async def test_the_verdicts_go_on_as_if_no_changelog_had_been_lost_and_no_log_been_cut(
     tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:
@@ -90,6 +93,7 @@ async def test_the_verdicts_go_on_as_if_no_changelog_had_been_lost_and_no_log_be
     await check(streamed)
 
 
+@pytest.mark.faults
 async def test_a_new_cluster_that_knows_nothing_goes_on_with_the_baselines_of_the_old_one(
     tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:

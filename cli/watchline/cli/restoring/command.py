@@ -99,7 +99,8 @@ async def _restore(settings: StreamsSettings, dsn: str, extent: Extent, *, dry_r
 
 
 def _progress() -> Progress:
-    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=err, transient=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
 def table_of(restored: Sequence[Restored]) -> Table:
