@@ -166,12 +166,3 @@ def test_a_missed_deadline_waits_on_for_its_run(severity: str, reason: str) -> N
     assert log.incidents == []
     log.append(ended("late", NOON + HOUR))
     assert [(it.transition, it.resolve_reason) for it in log.incidents] == [("resolved", reason)]
-
-
-def test_the_effects_of_a_long_past_do_not_pile_up() -> None:
-    seed = Seed(PIPELINE, UNDECLARED, now=to_micros(NOON))
-
-    seed.take(hourly(1001))
-
-    assert len(seed._scene.effects.runs) == 0
-    assert seed.baselines == 3

@@ -54,12 +54,6 @@ class Seed:
         self._now, self._row = now, RunsRow(0)
         self._fold, self._taken = RunsFold(self._scene, self._row), 0
 
-    @property
-    def baselines(self) -> int:
-        """How many metrics have a baseline so far."""
-        self._turn()
-        return len(self._row.baselines)
-
     def take(self, events: Iterable[RunsEvent]) -> None:
         """Fold `events`."""
         for event in events:

@@ -18,10 +18,12 @@ from faults.invariants.plain import PlainFold, fold_log
 from folds.log import answered, ended, identity, started
 from letters.letters import Result
 from restoring.past import store_past
+from security.logins import login
 from stack.contents import value
 from stack.oracle import EAGER, judge
 from stack.services import PARTITIONS
 from watchline.cli.lag import committed_offsets
+from watchline.consumers.roles import READER, WRITER
 from watchline.schemas import Event, KafkaConnection, PipelineDeclared, Topics, encode
 from watchline.streams.rows import RunsRow, decode_row, encode_row, offset_of
 
@@ -78,7 +80,6 @@ def kept(rows: dict[bytes, bytes]) -> dict[bytes, tuple[Any, ...]]:
 async def test_a_worker_goes_on_with_the_log_as_if_it_had_read_all_of_it(
     broker: Broker, topics: Topics, database: str, restore: Restore
 ) -> None:
-    await store_past(database, PAST)
     begun, over = REST[0], REST[1]
     await store_past(database, [*PAST, begun])  # it runs when the log is lost, and ends in the new one
     await send(broker, topics, [over, *REST[2:]])
@@ -103,13 +104,13 @@ async def test_a_worker_goes_on_with_the_log_as_if_it_had_read_all_of_it(
 async def test_what_the_log_still_has_is_left_to_the_worker(
     broker: Broker, topics: Topics, database: str, restore: Restore
 ) -> None:
-    await store_past(database, [*PAST, *REST])
+    await store_past(database, [*FEW, *REST])
     await send(broker, topics, REST)
 
     await restore()
 
     whole: dict[bytes, bytes] = {}
-    for _ in judge(PAST, now=NOW, rows=whole):
+    for _ in judge(FEW, now=NOW, rows=whole):
         pass
     rows = (await held(broker, topics)).rows
     assert kept(rows) == kept(whole)
@@ -140,6 +141,23 @@ async def test_only_so_many_runs_are_read_and_all_of_the_last_days(
     done: Result = await restore("--dry-run", *arguments)
 
     assert f"from {runs} runs" in done.err
+
+
+async def test_a_member_of_the_writers_may_and_a_reader_hears_what_is_missing(
+    broker: Broker, topics: Topics, database: str, restore: Restore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store_past(database, FEW)
+
+    async with login(database, WRITER) as writer, login(database, READER) as reader:
+        monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", writer)
+        written = await restore()
+        monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", reader)
+        refused = await restore()
+
+    assert written.code == 0, written.err
+    assert len((await held(broker, topics)).rows) == len(NAMES)
+    assert refused.code == 2
+    assert "must read the tables of the sink and make temporary ones" in refused.err
 
 
 async def test_the_declared_rules_and_the_open_incidents_count(

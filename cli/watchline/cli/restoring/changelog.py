@@ -7,13 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.errors import KafkaError
 
 from watchline.cli.lag import committed_offsets, end_offsets
 from watchline.cli.reach import kafka_admin
 from watchline.cli.restoring.reading import read_all
 from watchline.schemas.connection import KafkaConnection
-from watchline.schemas.errors import Unavailable
 from watchline.schemas.topics import Topics
 from watchline.streams.rows import clock_key, is_clock, offset_of
 
@@ -58,7 +56,7 @@ async def read_held(kafka: KafkaConnection, topics: Topics) -> Held:
 
 
 class Writer:
-    """Writes rows; `close` returns when Kafka has all of them."""
+    """Writes rows, each acknowledged before the next."""
 
     def __init__(self, producer: AIOKafkaProducer, topic: str) -> None:
         self._producer, self._topic = producer, topic
@@ -75,17 +73,11 @@ class Writer:
 
 @asynccontextmanager
 async def open_writer(kafka: KafkaConnection, topics: Topics) -> AsyncIterator[Writer]:
-    """A writer to the changelog; Unavailable when Kafka does not take what is written."""
+    """A writer to the changelog."""
     producer = AIOKafkaProducer(acks="all", request_timeout_ms=ACK_MS, linger_ms=0, **kafka.client_arguments())
     try:
-        try:
-            await producer.start()
-            yield Writer(producer, topics.changelog("runs"))
-        except (KafkaError, OSError) as error:
-            raise Unavailable(
-                f"Kafka did not take all rows: {str(error) or type(error).__name__}",
-                hint="call the same command again before a worker starts: rows that are there do no harm",
-            ) from error
+        await producer.start()
+        yield Writer(producer, topics.changelog("runs"))
     finally:
         await producer.stop()
 

@@ -16,6 +16,7 @@ from watchline.cli.console import err, out
 from watchline.cli.failures import say, say_hint
 from watchline.cli.logs import configure_command_logs
 from watchline.cli.reach import check_kafka, tables
+from watchline.cli.restoring.reading import said_of
 from watchline.cli.restoring.restore import Restored, prepare
 from watchline.cli.restoring.safety import count_workers, refuse
 from watchline.cli.restoring.stored import MOST_RUNS, Extent
@@ -23,7 +24,7 @@ from watchline.cli.settings import read_dsn, read_settings
 from watchline.schemas.printing import printable
 from watchline.streams.settings import StreamsSettings
 
-RIGHTS = "read pipelines, runs, incidents, incident_events and commands, and make temporary tables"
+RIGHTS = "read the tables of the sink and make temporary ones: a member of watchline_writer may"
 
 
 @click.command("restore-state")
@@ -74,7 +75,7 @@ def restore_state(*, dry_run: bool, force: bool, runs: int, days: int) -> None:
 
 async def _restore(settings: StreamsSettings, dsn: str, extent: Extent, *, dry_run: bool, force: bool) -> None:
     await check_kafka(settings.kafka)
-    async with tables(dsn, rights=RIGHTS, lost="call the same command again") as connection:
+    async with said_of(settings.kafka), tables(dsn, rights=RIGHTS, lost="call the same command again") as connection:
         restoration, running = await prepare(connection, settings), await count_workers(settings)
         if not dry_run:
             refuse(running, restoration.doubts, force=force)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
 
 from watchline.schemas.connection import KafkaConnection
+from watchline.schemas.errors import Misconfigured, Unavailable
 
 CHUNK = 5000
 WAIT_MS = 500
@@ -28,3 +35,20 @@ async def read_all(
                     yield place, records
     finally:
         await consumer.stop()
+
+
+@asynccontextmanager
+async def said_of(kafka: KafkaConnection) -> AsyncIterator[None]:
+    """Misconfigured or Unavailable in place of what aiokafka raises."""
+    try:
+        yield
+    except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
+        raise Misconfigured(
+            f"Kafka at {kafka.bootstrap_servers} refuses: {error}",
+            hint="the user needs the rights of the streams and of the operator, see docs/production.md",
+        ) from error
+    except KafkaError as error:
+        raise Unavailable(
+            f"Kafka at {kafka.bootstrap_servers} stopped answering: {str(error) or type(error).__name__}",
+            hint="call the same command again before a worker starts: rows that are there do no harm",
+        ) from error

@@ -12,7 +12,7 @@ import asyncpg
 from watchline.cli.restoring.translation import StoredCommand, StoredRun
 from watchline.schemas.records import IncidentRecord
 
-MOST_RUNS = 20_000  # of one pipeline: a run every minute for two weeks
+MOST_RUNS = 100_000  # of one pipeline: a run every minute for ten weeks
 PREFETCH = 500
 FIELDS = ", ".join(name for name in StoredRun.__slots__ if name != "ends")
 
