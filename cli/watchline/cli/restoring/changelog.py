@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import (
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    NotCoordinatorForGroupError,
+    for_code,
+)
 
 from watchline.cli.lag import committed_offsets, end_offsets
 from watchline.cli.reach import kafka_admin
@@ -16,6 +25,9 @@ from watchline.schemas.topics import Topics
 from watchline.streams.rows import clock_key, is_clock, offset_of
 
 ACK_MS = 15_000
+COORDINATOR_SECONDS = 30.0
+POLL_SECONDS = 0.2
+COMING = (GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordinatorForGroupError)
 
 
 @dataclass(slots=True)
@@ -83,10 +95,26 @@ async def open_writer(kafka: KafkaConnection, topics: Topics) -> AsyncIterator[W
 
 
 async def count_members(kafka: KafkaConnection, topics: Topics) -> int:
-    """How many workers are running."""
+    """How many workers are running; raises what the broker or aiokafka raises.
+
+    The first question about any group has a new cluster make the topic that keeps them, which takes it a while.
+    """
+    deadline = time.monotonic() + COORDINATOR_SECONDS
     async with kafka_admin(kafka) as admin:
-        answers = await admin.describe_consumer_groups([topics.application])
-    return sum(len(group[5]) for answer in answers for group in answer.groups)
+        while True:
+            try:
+                answers = await admin.describe_consumer_groups([topics.application])
+                return sum(_members_of(group) for answer in answers for group in answer.groups)
+            except COMING:
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(POLL_SECONDS)
+
+
+def _members_of(group: Sequence[Any]) -> int:
+    if group[0]:
+        raise for_code(group[0])(f"asked for the group {group[1]}")
+    return len(group[5])
 
 
 async def rewind(kafka: KafkaConnection, topics: Topics) -> int:
