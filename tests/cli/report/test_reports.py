@@ -34,6 +34,7 @@ def fill(database: str) -> Fill:
         connection = await asyncpg.connect(database)
         sinking = Sinking(database, connection)
         try:
+            await sinking.join()
             await sinking.store(*records)
         finally:
             await sinking.writer.close()

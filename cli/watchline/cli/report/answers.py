@@ -16,13 +16,13 @@ from watchline.schemas.errors import Misconfigured
 RECENT_DAYS = 14
 # A day without a run is a zero.
 RECENT = """
-select name as pipeline, array_agg(coalesce(d.runs, 0) order by day) as runs,
-    array_agg(coalesce(d.failed + d.aborted, 0) order by day) as bad
-from unnest($1::text[]) as name
-cross join generate_series($2::date - $3::integer + 1, $2::date, interval '1 day') as day
-left join reporting.daily d on d.pipeline = name and d.day = day::date
+select n.name as pipeline, array_agg(coalesce(d.runs, 0) order by g.at) as runs,
+    array_agg(coalesce(d.failed + d.aborted, 0) order by g.at) as bad
+from unnest($1::text[]) as n (name)
+cross join generate_series($2::date - $3::integer + 1, $2::date, interval '1 day') as g (at)
+left join reporting.daily d on d.pipeline = n.name and d.day = g.at::date
     and d.day > $2::date - $3::integer and d.day <= $2::date and d.pipeline = any($1)
-group by name
+group by n.name
 """
 KNOWN = "select exists (select from reporting.datasets where dataset = $1)"
 NAMES = "select dataset from reporting.datasets order by dataset limit 20000"
