@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from watchline.schemas.declaration import Dataset
+from watchline.schemas.declaration import Dataset, Timeliness
 from watchline.schemas.events import Event, PipelineDeclared, RunEnded, RunError, RunStarted
 
 PIPELINE, STEP = "demo/orders_daily", "demo/orders_load"
@@ -19,15 +19,19 @@ REPORTED = Dataset(name="sales.orders_daily", type="snowflake", group="warehouse
 
 
 def declarations(now: datetime) -> tuple[PipelineDeclared, ...]:
-    """The small pipeline that is about to fail, and its first step."""
+    """The small pipeline that is about to fail, as it was a month ago and as it is, and its first step."""
     return (
+        PipelineDeclared(
+            event_id=uuid4(), occurred_at=now - timedelta(days=30), pipeline=PIPELINE, type="transformation",
+            owner="shop", sources=(SHOP,), targets=(REPORTED,),
+        ),
         PipelineDeclared(
             event_id=uuid4(), occurred_at=now, pipeline=STEP, type="extraction", owner="sales",
             sources=(SHOP,), targets=(STAGED,),
         ),
         PipelineDeclared(
             event_id=uuid4(), occurred_at=now, pipeline=PIPELINE, type="transformation", owner="sales",
-            sources=(STAGED,), targets=(REPORTED,),
+            timeliness=Timeliness(max_duration_seconds=600), sources=(STAGED,), targets=(REPORTED,),
         ),
     )  # fmt: skip
 
