@@ -175,7 +175,7 @@ def test_a_dataset_that_nobody_declares_is_refused_with_the_nearest(call: Call, 
 
     assert result.code == 2
     assert "no pipeline declares a dataset warehouse.order" in result.err
-    assert "did you mean warehouse.orders?" in result.err
+    assert "did you mean warehouse.orders" in result.err
 
 
 def test_a_direction_without_a_dataset_is_refused(call: Call) -> None:

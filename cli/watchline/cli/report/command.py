@@ -34,7 +34,7 @@ def report() -> None:
 
     \b
     Settings:
-      WATCHLINE_POSTGRES_DSN   a login in watchline_reader is enough; also _DSN_FILE
+      WATCHLINE_POSTGRES_DSN   a login in watchline_reader will do; also _DSN_FILE
 
     \b
     Example:
