@@ -31,7 +31,8 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "exec": Entry("watchline.cli.jobs:exec_command", "Run a command and report it as a run"),
         "emit": Entry("watchline.cli.jobs:emit_command", "Send one event"),
     },
-    "Decide": {
+    "Look and decide": {
+        "report": Entry("watchline.cli.report.command:report", "Print how pipelines stand, their days and promises"),
         "incidents": Entry(
             "watchline.cli.incidents.command:incidents", "See, acknowledge, resolve or snooze incidents"
         ),
