@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0014"
-down_revision = "0010"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 

@@ -91,9 +91,10 @@ where f.pipeline = any($1::text[]) and f.given_at < $2
 limit $3 {{locked}}
 """  # noqa: S608 - constants
 
-# Here is the place for tables of totals by day: `Rule("runs", ("runs",), …)` that deletes days before the cutoff. They
-# stay right when whoever computes a day anew leaves out, in the same statement, days before `retention.kept_from` of
-# `runs`: that is committed before the first run of those days goes.
+# Totals by day that are kept in tables need no rule when whoever deletes runs and slots marks their days to be computed
+# anew: the day then holds what is left of it, and goes when that is nothing. Totals that are not computed anew go here,
+# as `Rule("runs", ("runs",), …)`. Either way a day before `retention.kept_from` of `runs`, which is committed before
+# the first run of it goes, is not whole.
 RULES = (
     Rule(
         "runs", ("runs",), old_runs("started_at", "r.started_at < $5"), WITH_THEIR_RUN,
