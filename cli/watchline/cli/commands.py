@@ -45,6 +45,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "streams": Entry("watchline.cli.services.streams:streams", "Run a streams worker: Kafka to verdicts"),
         "sink": Entry("watchline.cli.services.sink:sink", "Run the sink: Kafka to Postgres"),
         "notify": Entry("watchline.cli.services.notifier:notify", "Run the notifier: Postgres to Slack"),
+        "rebuild": Entry("watchline.cli.rebuild.command:rebuild", "Make the tables anew from the log"),
         "doctor": Entry("watchline.cli.doctor.command:doctor", "Check settings, Kafka, Postgres and lag"),
         "dead-letters": Entry("watchline.cli.dead_letters.command:dead_letters", "See, redrive or discard bad records"),
     },
