@@ -57,7 +57,12 @@ def rarer(number: int, revision: int) -> list[SinkRecord | bytes]:
         b"\xff no record %d" % number,  # the sink refuses it by itself
     ]  # fmt: skip
     if number % 10:
-        found.append(records.resolved(incident, revision=revision + 6))
+        over = at + timedelta(hours=1)
+        found.append(
+            records.resolved(
+                incident, revision=revision + 6, at=over, opened_at=at, cause_at=at, resolved_at=over
+            )
+        )
     return found
 
 

@@ -112,7 +112,7 @@ async def test_a_running_sink_loses_its_fences_and_stores_everything_all_the_sam
     traffic = Traffic(broker, stored, first=44)
 
     async with running(stored):
-        await until(connection, "select min(fence)::int from sink_offsets", 2)
+        await until(connection, "select max(fence)::int from sink_offsets", 2)
         sending = asyncio.create_task(traffic.send())
         outcome = await call(stored)
         await until(connection, "select max(fence)::int from sink_offsets", 4)  # the swap's, and its own
@@ -129,17 +129,20 @@ async def test_a_running_sink_loses_its_fences_and_stores_everything_all_the_sam
 
 
 class Traffic:
-    """Jobs that go on until it is enough."""
+    """Jobs that go on until it is enough, a little ahead of the sink."""
 
     def __init__(self, broker: Broker, settings: SinkSettings, *, first: int) -> None:
-        self.broker, self.topics, self.next = broker, settings.topics, first
+        self.broker, self.settings, self.next = broker, settings, first
         self.enough = False
 
     async def send(self) -> int:
         """The number of the first run that is not sent any more."""
+        connection = await asyncpg.connect(self.settings.postgres_dsn.get_secret_value())
         while not self.enough:
-            await produce(self.broker, self.topics, story(self.next, self.next + 4))
+            await produce(self.broker, self.settings.topics, story(self.next, self.next + 4))
             self.next += 4
+            await until(connection, f"select count(*) > {self.next - 20} from runs", expected=True)
+        await connection.close()
         return self.next
 
 

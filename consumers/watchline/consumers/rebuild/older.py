@@ -11,7 +11,6 @@ import asyncpg
 from watchline.consumers.rebuild.structure import columns_of
 from watchline.consumers.rebuild.tables import FOLDED, FRESH, Folded
 from watchline.consumers.sink.ancestry import store_ancestry
-from watchline.consumers.sink.merging import KNOWN
 
 # By rules of their own.
 OTHERWISE = ("lineage_edges", "run_ancestry", "dead_letters")
@@ -43,11 +42,6 @@ update {FRESH}.pipeline_types f set freshness_seconds = o.freshness_seconds,
 from public.pipeline_types o where f.type = o.type and o.declared_at is not null
     and (f.declared_at is null or (o.declared_at, o.declared_by) > (f.declared_at, f.declared_by))
 """  # noqa: S608 - constants
-# Of a run that the streams no longer held, the log knows only what came late.
-PARTIAL = f"""
-update {FRESH}.runs f set {", ".join(f"{name} = coalesce(f.{name}, o.{name})" for name in KNOWN)}
-from public.runs o where f.run_id = o.run_id and f.backfill is null and f.pipeline = o.pipeline
-"""  # noqa: S608 - constants
 # The log gives the hours behind its first one in full.
 HOURS = f"""
 update {FRESH}.ingestion_hours f set events = greatest(f.events, o.events)
@@ -65,7 +59,8 @@ async def keep_older(connection: asyncpg.Connection) -> dict[str, int]:
     """Take over what the log does not reach; how many rows of each table. FRESH must lead the search path."""
     columns = await columns_of(connection, FOLDED)
     declared = await connection.fetchval(DECLARED)
-    for statement in (undeclared(columns["pipelines"]), VERSIONS, DATASETS, TYPES, PARTIAL, HOURS):
+    changes = (undeclared(columns["pipelines"]), partial(columns["runs"]), VERSIONS, DATASETS, TYPES, HOURS)
+    for statement in changes:
         await connection.execute(statement)
     kept = {}
     for name, table in FOLDED.items():
@@ -82,11 +77,22 @@ async def keep_older(connection: asyncpg.Connection) -> dict[str, int]:
 
 def undeclared(columns: list[str]) -> str:
     """The statement that takes over declarations of pipelines of which the log knows only that they exist."""
-    changed = ", ".join(f"{name} = o.{name}" for name in columns if name != "pipeline")
-    return (
-        f"update {FRESH}.pipelines f set {changed} from public.pipelines o "  # noqa: S608 - names from the catalog
-        "where f.pipeline = o.pipeline and f.revision = 0 and o.revision > 0"
+    return replaced("pipelines", "pipeline", columns) + " and f.revision = 0 and o.revision > 0"
+
+
+def partial(columns: list[str]) -> str:
+    """The statement that takes over runs of which the log knows only what came late.
+
+    The old row has been merged from that and from all before; `backfill` is null in what the streams did not hold.
+    """
+    return replaced("runs", "run_id", columns) + (
+        " and f.backfill is null and o.backfill is not null and f.revision = o.revision"
     )
+
+
+def replaced(name: str, key: str, columns: list[str]) -> str:
+    changed = ", ".join(f"{one} = o.{one}" for one in columns if one != key)
+    return f"update {FRESH}.{name} f set {changed} from public.{name} o where f.{key} = o.{key}"  # noqa: S608 - names from the catalog
 
 
 def absent(name: str, table: Folded, columns: list[str]) -> str:
