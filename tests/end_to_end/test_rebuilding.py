@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from brokers.kinds import Broker
 from rebuilding.calls import call, checksums
@@ -19,6 +20,7 @@ RUNS = 400
 READ = "select sum(next_offset)::int from sink_offsets"
 
 
+@pytest.mark.faults
 async def test_what_the_services_have_stored_comes_back_from_the_log_alone(
     tmp_path: Path, broker: Broker, topics: Topics, database: str
 ) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
 
+from letters.letters import Result
 from watchline.consumers.rebuild import Outcome, Wanted, rebuild
 from watchline.consumers.rebuild.checksums import HEARD, Checksum, checksum
 from watchline.consumers.rebuild.tables import FOLDED, UNTOUCHED
@@ -14,6 +16,9 @@ from watchline.consumers.sink.settings import SinkSettings
 
 ASKED = {"runs": {"orphaned"}, "incidents": {"open_seconds"}, "ingestion": {"behind_seconds"}}
 VIEWS = "select relname from pg_class where relnamespace = 'reporting'::regnamespace order by 1"
+
+
+Call = Callable[..., Awaitable[Result]]  # the command in this process
 
 
 @dataclass

@@ -14,7 +14,7 @@ PARENTS = 3  # runs in a chain
 
 
 def story(first: int, last: int, *, partition: int = 0, log_epoch: int = 0) -> list[SinkRecord | bytes]:
-    """What a partition holds of its own pipeline: runs in families, declarations that change, incidents, anomalies, slots, commands, pulses, bad records."""
+    """What a partition holds of a pipeline of its own: runs in families, pulses, and with every fifth run the rest."""
     found: list[SinkRecord | bytes] = []
     for number in range(first, last):
         name, revision = f"run {number}", (log_epoch << EPOCH_SHIFT) + 100 * number
@@ -59,9 +59,7 @@ def rarer(number: int, revision: int) -> list[SinkRecord | bytes]:
     if number % 10:
         over = at + timedelta(hours=1)
         found.append(
-            records.resolved(
-                incident, revision=revision + 6, at=over, opened_at=at, cause_at=at, resolved_at=over
-            )
+            records.resolved(incident, revision=revision + 6, at=over, opened_at=at, cause_at=at, resolved_at=over)
         )
     return found
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
 from brokers.kinds import Broker
 from letters.letters import Result
-from rebuilding.story import decide, story
+from rebuilding.calls import Call
 from rebuilding.stored import store
+from rebuilding.story import decide, story
 from watchline.cli.main import run
 from watchline.schemas.topics import Topics
-
-Call = Callable[..., Awaitable[Result]]
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import asyncpg
 import pytest
 
 from brokers.kinds import Broker
-from cli.rebuild.conftest import Call
 from faults.lives import die, points
-from rebuilding.calls import checksums, contents
+from rebuilding.calls import Call, checksums, contents
 from rebuilding.story import DAMAGE, story
 from stack.services import services
 from watchline.cli.main import run
@@ -71,7 +70,13 @@ async def test_a_difference_is_named_and_nothing_swapped_until_it_is_accepted(
 
 @pytest.mark.parametrize("point", points(["R1", "R2", "R3"], always="R3"))
 async def test_a_rebuild_that_dies_leaves_the_old_tables_in_force_and_the_next_one_begins_anew(
-    point: str, tmp_path: Path, broker: Broker, stored: Topics, database: str, connection: asyncpg.Connection, call: Call
+    point: str,
+    tmp_path: Path,
+    broker: Broker,
+    stored: Topics,
+    database: str,
+    connection: asyncpg.Connection,
+    call: Call,
 ) -> None:
     before = await contents(connection)
 

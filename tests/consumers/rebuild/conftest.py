@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from brokers.kinds import Broker
-from rebuilding.story import decide, story
 from rebuilding.stored import store
+from rebuilding.story import decide, story
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.topics import Topics
 

@@ -11,8 +11,8 @@ import pytest
 from brokers.kinds import Broker
 from brokers.topics import create_topics, delete_topics
 from rebuilding.calls import call, checksums, contents
-from rebuilding.story import decide, story
 from rebuilding.stored import store
+from rebuilding.story import decide, story
 from sinking import records
 from watchline.consumers.rebuild.reach import reach_of
 from watchline.consumers.sink.settings import SinkSettings

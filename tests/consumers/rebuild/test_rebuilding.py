@@ -45,9 +45,7 @@ async def test_a_rebuild_of_sound_tables_changes_no_row_and_no_definition(
     assert await dump_schema(database) == defined
 
 
-async def test_damaged_tables_say_again_what_the_log_says(
-    stored: SinkSettings, connection: asyncpg.Connection
-) -> None:
+async def test_damaged_tables_say_again_what_the_log_says(stored: SinkSettings, connection: asyncpg.Connection) -> None:
     said = await checksums(connection)
     outbox = await connection.fetch("select * from alert_outbox order by alert_id")
     await connection.execute(DAMAGE)
@@ -101,7 +99,7 @@ async def test_the_sink_goes_on_behind_what_was_rebuilt_and_alerts_once(
     await produce(broker, stored.topics, story(44, 64))
     async with running(stored):
         await until(connection, "select count(*) from runs", 64)
-        await until(connection, "select count(*) from dead_letters where dead_letter_id > %d" % letters, 8)
+        await until(connection, f"select count(*) from dead_letters where dead_letter_id > {letters}", 8)
 
     assert await connection.fetchval(UNTOLD) == 0
 

@@ -20,7 +20,7 @@ from watchline.schemas.topics import Topics
 
 async def test_who_does_not_own_the_tables_is_told_who_does(stored: SinkSettings, database: str) -> None:
     async with login(database, WRITER) as dsn:
-        with pytest.raises(Misconfigured, match="only the owner of the tables, .*, may rebuild them"):
+        with pytest.raises(Misconfigured, match=r"only the owner of the tables, .*, may rebuild them"):
             await call(stored.model_copy(update={"postgres_dsn": SecretStr(dsn)}))
 
 
@@ -47,7 +47,8 @@ async def give(connection: asyncpg.Connection, owner: str) -> None:
     for schema in ("public", "reporting"):
         await connection.execute(f'alter schema {schema} owner to "{owner}"')
         relations = await connection.fetch(
-            "select relname, relkind::text from pg_class where relnamespace = $1::text::regnamespace and relkind in ('r', 'v')",
+            "select relname, relkind::text from pg_class "
+            "where relnamespace = $1::text::regnamespace and relkind in ('r', 'v')",
             schema,
         )
         for relation, kind in relations:

@@ -74,13 +74,13 @@ def report(outcome: Outcome, place: str) -> None:
     out.print(table_of(outcome.compared), soft_wrap=False)
     for name, count in outcome.kept.items():
         say(f"{name}: {count:,} rows that the log can't give back are kept")
-    if not outcome.swapped:
+    if outcome.held_seconds is None:
         raise WatchlineError(
             f"{len(outcome.different)} views would differ: {', '.join(outcome.different)}; nothing was swapped",
             hint="the new tables stand in the schema watchline_rebuild for you to look at, until --drop-old or the "
             "next rebuild; `watchline rebuild --accept-differences` takes what the log says",
         )
-    say(f"Postgres at {place}: rebuilt from {outcome.records:,} records")
+    say(f"Postgres at {place}: rebuilt from {outcome.records:,} records, swapped in {outcome.held_seconds:.2f} s")
     say("the old tables are in the schema watchline_old; `watchline rebuild --drop-old` drops them")
 
 

@@ -48,12 +48,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: the views that were compared, rows that the log did not give, whether the tables are new."""
+    """What came of it: records read, the views that were compared, rows by table that the log did not give."""
 
     records: int
     compared: list[Comparison]
     kept: dict[str, int] = field(default_factory=dict)
-    swapped: bool = False
+    held_seconds: float | None = None  # by the swap; None when there was none
+
+    @property
+    def swapped(self) -> bool:
+        return self.held_seconds is not None
 
     @property
     def different(self) -> list[str]:
@@ -86,8 +90,8 @@ async def rebuild(connection: asyncpg.Connection, settings: SinkSettings, wanted
         report.stage("swapping")
         await connection.execute(f"vacuum (analyze) {fresh_tables()}")
         await catch_up(connection, fold, settings)
-        await swap(connection, fold, settings, revision=revision)
-        return Outcome(outcome.records, outcome.compared, outcome.kept, swapped=True)
+        held = await swap(connection, fold, settings, revision=revision)
+        return Outcome(outcome.records, outcome.compared, outcome.kept, held_seconds=held)
 
 
 async def check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 
 import asyncpg
@@ -31,13 +32,14 @@ FENCED = "update public.sink_offsets set fence = fence + 1 where log_epoch = $1"
 BUSY = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 
-async def swap(connection: asyncpg.Connection, fold: Fold, settings: SinkSettings, *, revision: str) -> None:
-    """Swap as soon as nobody reads: an attempt that has to wait gives way to those before it and is made again.
+async def swap(connection: asyncpg.Connection, fold: Fold, settings: SinkSettings, *, revision: str) -> float:
+    """Swap as soon as nobody reads, and return for how many seconds readers and the sink had to wait.
 
-    Unavailable when somebody holds the tables for a minute, Misconfigured when they were migrated meanwhile.
+    An attempt that has to wait gives way to those before it and is made again. Unavailable when somebody holds the
+    tables for a minute, Misconfigured when they were migrated meanwhile.
     """
     for attempt in range(1, TRIES + 1):
-        reached = dict(fold.reached)
+        reached, began = dict(fold.reached), time.monotonic()
         try:
             async with connection.transaction():
                 await swap_now(connection, fold, settings, revision=revision)
@@ -46,7 +48,7 @@ async def swap(connection: asyncpg.Connection, fold: Fold, settings: SinkSetting
             log.info("swap.postponed", attempt=attempt, error=type(error).__name__)
             await asyncio.sleep(PAUSE_SECONDS)
         else:
-            return
+            return time.monotonic() - began
     raise Unavailable(
         f"somebody has been reading the tables for {TRIES * PAUSE_SECONDS:.0f} s without a pause",
         hint="`select pid, usename, query from pg_stat_activity` shows who; the old tables are in force",
