@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import asyncpg
 import pytest
 
@@ -12,13 +10,6 @@ from rebuilding.stored import store
 from rebuilding.story import decide, story
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.topics import Topics
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
