@@ -1,4 +1,4 @@
-"""`watchline incidents` and its like on a database with incidents in it."""
+"""A database to put incidents into."""
 
 from __future__ import annotations
 
@@ -6,26 +6,9 @@ import asyncio
 
 import pytest
 
-from deciding.calls import Call, Store, put
-from letters.letters import Result
-from watchline.cli.main import run
+from deciding.calls import Store, put
 
 
 @pytest.fixture
 def store(database: str) -> Store:
     return lambda *records: asyncio.run(put(database, *records))
-
-
-@pytest.fixture
-def call(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run a command line in this process."""
-    monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", database)
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def call(*arguments: str) -> Result:
-        capsys.readouterr()
-        code = run(list(arguments))
-        printed = capsys.readouterr()
-        return Result(code, printed.out, printed.err)
-
-    return call
