@@ -14,7 +14,13 @@ from watchline.consumers.rebuild.checksums import HEARD, Checksum, checksum
 from watchline.consumers.rebuild.tables import FOLDED, UNTOUCHED
 from watchline.consumers.sink.settings import SinkSettings
 
-ASKED = {"runs": {"orphaned"}, "incidents": {"open_seconds"}, "ingestion": {"behind_seconds"}}
+ASKED = {
+    "runs": {"orphaned"},
+    "incidents": {"open_seconds"},
+    "ingestion": {"behind_seconds"},
+    "pipelines": {"data_age_seconds", "watermark_lag_seconds", "next_due_at"},
+    "sla": {"fresh_share", "stale_seconds"},
+}
 VIEWS = "select relname from pg_class where relnamespace = 'reporting'::regnamespace order by 1"
 
 

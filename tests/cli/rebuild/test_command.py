@@ -11,6 +11,7 @@ from rebuilding.calls import Call, checksums, contents
 from rebuilding.story import DAMAGE, story
 from stack.services import services
 from watchline.cli.main import run
+from watchline.consumers.rebuild.checksums import FOLLOW
 from watchline.schemas.topics import Topics
 
 SCHEMAS = "select array_agg(nspname::text order by 1) from pg_namespace where nspname like 'watchline%'"
@@ -39,6 +40,8 @@ async def test_a_rebuild_prints_the_checksums_of_every_view_and_keeps_the_old_ta
 
     assert done.code == 0, done.err
     for view, one in said.items():
+        if view in FOLLOW:
+            continue
         (line,) = (line.split() for line in done.out.splitlines() if line.startswith(f"{view} "))
         assert line[1] == str(one.rows)
         assert line[2] == line[3]
@@ -61,7 +64,7 @@ async def test_a_difference_is_named_and_nothing_swapped_until_it_is_accepted(
     accepted = await call("--accept-differences")
 
     assert refused.code == 1
-    assert "views would differ: anomalies, commands, dead_letters" in refused.err
+    assert "views would differ: anomalies, commands, daily, " in refused.err
     assert "runs " in refused.out
     assert "→" in refused.out
     assert accepted.code == 0

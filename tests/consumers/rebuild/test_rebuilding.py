@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import asyncpg
 import pytest
@@ -13,6 +14,7 @@ from rebuilding.calls import Heard, call, checksums, contents
 from rebuilding.story import DAMAGE, story
 from sinking.services import produce, running, until
 from watchline.consumers.rebuild import drop_old
+from watchline.consumers.rebuild.checksums import FOLLOW
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured
 
@@ -27,8 +29,9 @@ OLD = "select tablename from pg_tables where schemaname = 'watchline_old'"
 async def test_a_rebuild_of_sound_tables_changes_no_row_and_no_definition(
     stored: SinkSettings, database: str, connection: asyncpg.Connection
 ) -> None:
-    await connection.execute("create view public.analysts_own as select pipeline from runs")
-    before, said, defined = await contents(connection), await checksums(connection), await dump_schema(database)
+    await connection.execute("create view public.analysts_own as select pipeline, status from runs")
+    await connection.execute("create view reporting.through as select status, count(*) from analysts_own group by 1")
+    before, said, defined = await contents(connection), await checksums(connection), await definitions(database)
     heard = Heard()
 
     outcome = await call(stored, heard=heard)
@@ -42,21 +45,27 @@ async def test_a_rebuild_of_sound_tables_changes_no_row_and_no_definition(
     old = await contents(connection, "watchline_old")
     assert old == {name: before[name] for name in old}
     assert await drop_old(connection)
-    assert await dump_schema(database) == defined
+    assert await definitions(database) == defined
+
+
+async def definitions(dsn: str) -> str:
+    """The schema as SQL; Postgres names some columns by their type as soon as it has read a view from its own print."""
+    return re.sub(r"(::text(\[\])?) AS text\b", r"\1", await dump_schema(dsn))
 
 
 async def test_damaged_tables_say_again_what_the_log_says(stored: SinkSettings, connection: asyncpg.Connection) -> None:
     said = await checksums(connection)
     outbox = await connection.fetch("select * from alert_outbox order by alert_id")
     await connection.execute(DAMAGE)
-    assert {name for name, one in (await checksums(connection)).items() if one == said[name]} == set()
+    spared = {name for name, one in (await checksums(connection)).items() if one == said[name]}
 
     refused = await call(stored)
     accepted = await call(stored, accept_differences=True)
 
     assert not refused.swapped
     assert accepted.swapped
-    assert set(refused.different) == set(accepted.different) == set(said)
+    assert spared == {"alert_load", "delivery"}
+    assert set(refused.different) == set(accepted.different) == set(said) - spared - set(FOLLOW)
     assert await checksums(connection) == said
     assert await connection.fetch("select * from alert_outbox order by alert_id") == outbox
 

@@ -32,10 +32,10 @@ async def test_every_table_is_folded_from_the_log_or_left_untouched(connection: 
     assert sorted(existing) == sorted([*FOLDED, *UNTOUCHED])
 
 
-def test_the_writer_finds_every_table_that_it_writes() -> None:
+def test_the_writer_may_write_every_table_that_is_folded_or_has_a_scratch_copy() -> None:
     written = {name for name, rights in TABLES[WRITER].items() if "insert" in rights}
 
-    assert written == {*FOLDED, *SCRATCH}
+    assert {*FOLDED, *SCRATCH} <= written
     assert set(SCRATCH) < set(UNTOUCHED)
 
 
@@ -56,7 +56,9 @@ async def test_nothing_hangs_on_the_tables_that_a_swap_would_leave_behind(connec
     assert await connection.fetch(LEFT_BEHIND, list(FOLDED)) == []
 
 
-async def test_no_view_tells_the_time_by_another_clock_than_its_transaction(connection: asyncpg.Connection) -> None:
+async def test_no_view_tells_the_time_by_another_clock_than_that_of_its_transaction(
+    connection: asyncpg.Connection,
+) -> None:
     other = re.compile(r"clock_timestamp|statement_timestamp|random\(", re.IGNORECASE)
 
     assert [name for name, text in await connection.fetch(VIEWS) if other.search(text)] == []
