@@ -46,6 +46,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "streams": Entry("watchline.cli.services.streams:streams", "Run a streams worker: Kafka to verdicts"),
         "sink": Entry("watchline.cli.services.sink:sink", "Run the sink: Kafka to Postgres"),
         "notify": Entry("watchline.cli.services.notifier:notify", "Run the notifier: Postgres to Slack"),
+        "rebuild": Entry("watchline.cli.rebuild.command:rebuild", "Make the tables anew from the log"),
         "doctor": Entry("watchline.cli.doctor.command:doctor", "Check settings, Kafka, Postgres and lag"),
         "prune": Entry("watchline.cli.pruning:prune", "Delete what has grown old, or count it"),
         "restore-state": Entry(

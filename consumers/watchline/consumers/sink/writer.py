@@ -53,16 +53,26 @@ class Batch:
 
 
 class Writer:
-    """One connection to Postgres, opened when needed and thrown away after an infrastructure error."""
+    """One connection to Postgres, opened when needed and thrown away after an infrastructure error.
+
+    With a `connection` of the caller's, on which SESSION was run, it writes within its transaction, where its search
+    path leads.
+    """
 
     def __init__(
-        self, dsn: str, *, log_epoch: int, alert_max_age: timedelta, command_timeout: float | None = None
+        self,
+        dsn: str,
+        *,
+        log_epoch: int,
+        alert_max_age: timedelta,
+        command_timeout: float | None = None,
+        connection: asyncpg.Connection | None = None,
     ) -> None:
         self._dsn = dsn
         self._log_epoch = log_epoch
         self._alert_max_age = alert_max_age
         self._command_timeout = command_timeout
-        self._connection: asyncpg.Connection | None = None
+        self._connection = connection
 
     async def claim(self, places: Iterable[Place], *, owner: str) -> dict[Place, Claim]:
         """Take over the partitions for `owner`."""
