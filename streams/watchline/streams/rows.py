@@ -134,6 +134,7 @@ class Promise(msgspec.Struct, array_like=True, gc=False):
     done: list[int] = msgspec.field(default_factory=list)  # when runs succeeded since then, oldest first
     expected: int | None = None  # how long a run takes, as learned
     warned: bool = False  # whether somebody was warned of the next one
+    untold: bool = False  # it was not kept at `previous`, and a mute hid that
 
 
 class Clock(msgspec.Struct, array_like=True, gc=False):

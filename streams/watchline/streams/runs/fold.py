@@ -14,7 +14,7 @@ from watchline.streams.runs.changes import Changes
 from watchline.streams.runs.commands import obey, wake_at, watch_snoozes
 from watchline.streams.runs.failures import hold_due_at, is_held, notice_attempt, watch_held, watch_outcome
 from watchline.streams.runs.freshness import freshness_due_at, notice_change, record_change, watch_freshness
-from watchline.streams.runs.hidden import hide_run, tell_hidden, unhidden_at
+from watchline.streams.runs.hidden import hide, tell_hidden, unhidden_at
 from watchline.streams.runs.hysteresis import release_at, watch_cleared
 from watchline.streams.runs.incidents import Scene, resolve_incident
 from watchline.streams.runs.judgement import judge_run
@@ -98,7 +98,7 @@ class RunsFold:
         for incident in list(self.row.incidents):
             if not self.scene.declared.watches(incident.kind, at):
                 resolve_incident(self.scene, self.row, incident, at=at, reason="paused")
-                hide_run(self.row, incident)
+                hide(self.row, incident)
         pardon(self.scene, self.row, at)
         met, postponed = meet_runs(self.row, at, resumed_at), postpone(self.scene, self.row, resumed_at)
         changed = [*watch_silence(self.scene, self.row, at), *watch_open_runs(self.scene, self.row, at)]
