@@ -174,6 +174,7 @@ class RunsRow(msgspec.Struct, array_like=True):
     flagged: list[Flagged] = msgspec.field(default_factory=list)  # the newest few, oldest first
     complete_by: Promise | None = None
     done_by: Promise | None = None
+    quiet_warnings: list[str] = msgspec.field(default_factory=list)  # those of `quiet` that only warned: worse is told
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):

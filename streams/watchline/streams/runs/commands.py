@@ -121,4 +121,5 @@ def _why_not(incident: OpenIncident, command: IncidentCommand, at: int) -> str |
 def _close(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, by: str) -> None:
     if incident.kind in QUIET_KINDS and incident.cleared_at is None and incident.kind not in row.quiet:
         row.quiet.append(incident.kind)
+        row.quiet_warnings += [incident.kind] if incident.severity == "warn" else []
     resolve_incident(scene, row, incident, at=at, reason="manual", by=by)
