@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
+from brokers.kinds import Broker
 from deciding.calls import Call, Store, put
 from letters.letters import Result
 from watchline.cli.main import run
+from watchline.schemas import Topics
 
 
 @pytest.fixture
@@ -29,3 +31,10 @@ def call(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return Result(code, printed.out, printed.err)
 
     return call
+
+
+@pytest.fixture
+def kafka(broker: Broker, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> Broker:
+    monkeypatch.setenv("WATCHLINE_KAFKA_BOOTSTRAP_SERVERS", broker.bootstrap_servers)
+    monkeypatch.setenv("WATCHLINE_TOPIC_PREFIX", topics.prefix)
+    return broker
