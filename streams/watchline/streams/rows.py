@@ -175,6 +175,7 @@ class RunsRow(msgspec.Struct, array_like=True):
     complete_by: Promise | None = None
     done_by: Promise | None = None
     quiet_warnings: list[str] = msgspec.field(default_factory=list)  # those of `quiet` that only warned: worse is told
+    newest_end: int | None = None  # when the last run ended whose outcome counted
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):
