@@ -154,6 +154,14 @@ class Flagged(msgspec.Struct, array_like=True):
     answered: bool = False
 
 
+class Forgotten(msgspec.Struct, array_like=True, gc=False):
+    """When the runs ended whose ids the row holds no more; reckoned in steps, so that no digest needs a time."""
+
+    until: int = 0  # none of them ended later
+    newest: int = 0  # the latest end among all that came to the digests
+    count: int = 0  # how many of them came since `until` was set
+
+
 class RunsRow(msgspec.Struct, array_like=True):
     """Everything about the runs of one pipeline that must change together."""
 
@@ -176,6 +184,7 @@ class RunsRow(msgspec.Struct, array_like=True):
     done_by: Promise | None = None
     quiet_warnings: list[str] = msgspec.field(default_factory=list)  # those of `quiet` that only warned: worse is told
     newest_end: int | None = None  # when the last run ended whose outcome counted
+    forgotten: Forgotten = msgspec.field(default_factory=Forgotten)
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):

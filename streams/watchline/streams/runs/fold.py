@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.schemas.events import Command
-from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
+from watchline.streams.rows import Run, RunsRow, pack_run, unpack_run
 from watchline.streams.runs.answers import take_answer
 from watchline.streams.runs.baselines import Baselines
 from watchline.streams.runs.changes import Changes
@@ -28,6 +28,7 @@ from watchline.streams.runs.liveness import (
     notice_sign,
     watch_silence,
 )
+from watchline.streams.runs.memory import is_over, retire
 from watchline.streams.runs.merge import is_superseded, merge_event, supersedes
 from watchline.streams.runs.punctuality import deadline_due_at, notice_success, watch_deadline
 from watchline.streams.runs.timeliness import (
@@ -42,7 +43,6 @@ from watchline.streams.runs.timeliness import (
 from watchline.streams.slots.book import SlotBook, start_due_at
 
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
-KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
 KEPT_OPEN = 128
 
 RunsEvent = RunStarted | RunHeartbeat | RunEnded | FeedbackGiven | Command
@@ -79,7 +79,7 @@ class RunsFold:
             return
         identity = event.run_id.bytes
         run = self._find(identity)
-        if run is None and holds_digest(self.row.digests, identity):
+        if run is None and is_over(self.row, event, clock):
             self._pass_on(identity, event)
         elif isinstance(event, RunEnded):
             self._end(run or Run(identity), event, now=now, clock=clock)
@@ -165,7 +165,7 @@ class RunsFold:
 
     def _give_up(self, run: Run, *, at: int) -> None:
         self.row.open.remove(run)
-        self._retire(run.run_id)
+        retire(self.row, run.run_id, at)
         if incident := incident_of(self.row, run.run_id):
             resolve_incident(self.scene, self.row, incident, at=at, reason="expired")
 
@@ -215,10 +215,7 @@ class RunsFold:
             oldest = next(iter(self._packed))
             del self._packed[oldest]
             self._ended.pop(oldest, None)
-            self._retire(oldest)
-
-    def _retire(self, identity: bytes) -> None:
-        self.row.digests = remember_digest(self.row.digests, identity, KEPT_DIGESTS)
+            retire(self.row, oldest, run.end.ended_at if run.end else 0)
 
     def _pass_on(self, identity: bytes, event: RunStarted | RunHeartbeat | RunEnded) -> None:
         """Let the sink merge an event of a run that the row no longer holds; nothing is judged twice."""
