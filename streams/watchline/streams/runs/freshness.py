@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from watchline.schemas.records import IncidentFact
-from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.instants import SECOND, to_words
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.completeness import (
     completeness_due_at,
@@ -197,5 +197,5 @@ def _facts_of(scene: Scene, row: RunsRow, at: int) -> list[IncidentFact]:
 def _note_of(scene: Scene, row: RunsRow, measure: Measure) -> str:
     if measure == "age":
         changed = row.last_change_at
-        return "nothing was ever loaded" if changed is None else f"last change {to_datetime(changed).isoformat()}"
+        return "nothing was ever loaded" if changed is None else f"last change {to_words(changed)}"
     return note_of(scene)

@@ -12,7 +12,7 @@ from typing import Final
 
 from watchline.schemas.records import IncidentFact
 from watchline.streams.detection import quantile, rule_for
-from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.instants import SECOND, to_words
 from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, Promise, Run, RunsRow
 from watchline.streams.runs.baselines import Baselines
@@ -202,7 +202,7 @@ def _facts_of(row: RunsRow, promise: Promise, timetable: Timetable, due: int) ->
     facts = [IncidentFact(name="due", value=timetable.full_name(due), unit="text", note=told)]
     if promise.expected is not None:
         begun = _first_begun(row)
-        note = "none is running in time" if begun is None else f"running since {to_datetime(begun).isoformat()}"
+        note = "none is running in time" if begun is None else f"running since {to_words(begun)}"
         facts.append(IncidentFact(name="usual duration", value=promise.expected / SECOND, unit="seconds", note=note))
     return facts
 
