@@ -155,11 +155,11 @@ class Flagged(msgspec.Struct, array_like=True):
 
 
 class Forgotten(msgspec.Struct, array_like=True, gc=False):
-    """When the runs ended whose ids the row holds no more; reckoned in steps, so that no digest needs a time."""
+    """When the runs began whose ids the row holds no more; reckoned in steps, so that no digest needs a time."""
 
-    until: int = 0  # none of them ended later
-    newest: int = 0  # the latest end among all that came to the digests
-    count: int = 0  # how many of them came since `until` was set
+    until: int = 0  # none of them began later
+    newest: int = 0  # when the last one began of all that ended
+    count: int = 0  # how many came to the digests since `until` was set
 
 
 class RunsRow(msgspec.Struct, array_like=True):

@@ -11,9 +11,10 @@ from folds.log import NOON, Log, ended, heartbeat, identity, started
 from folds.schedules import MINUTE
 from watchline.schemas import RunEnded
 from watchline.streams.declarations import Declared
+from watchline.streams.detection import unpack
 from watchline.streams.instants import SECOND
 from watchline.streams.runs.desk import Desk
-from watchline.streams.runs.fold import KEPT_ENDED
+from watchline.streams.runs.fold import KEPT_ENDED, RunsEvent
 from watchline.streams.runs.memory import KEPT_DIGESTS
 
 LIMITED = Declared(timeliness_limit=600 * SECOND)
@@ -99,6 +100,31 @@ def test_a_run_whose_start_was_taken_for_a_repetition_is_open_from_its_next_sign
 
     assert unwatched == []
     assert [run.run_id for run in log.row.open] == [identity("a").bytes]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_such_a_run_ends_as_it_says_whatever_the_batch(together: bool) -> None:
+    log = busy()
+    events: list[RunsEvent] = [started("a", at(0), labels={"x": "1"}), ended("a", NOON, inserts=7, duration_ms=60_000)]
+
+    for batch in [events] if together else [[event] for event in events]:
+        log.append(*batch)
+
+    assert log.newest("a").status == "succeeded"
+    assert log.newest("a").inserts == 7
+    assert next(run.started_at for run in log.runs if run.run_id == identity("a")) == at(0)
+
+
+def test_a_history_that_is_told_run_by_run_is_judged_to_its_last_run_though_they_overlap() -> None:
+    log = Log(LIMITED)
+    log.pulse(NOON)
+
+    for number in range(2 * MANY):
+        begun = at(number) - timedelta(days=30)
+        end = ended(number, begun + timedelta(hours=5), started_at=begun, inserts=1000)
+        log.append(started(number, begun), end)
+
+    assert unpack(log.row.baselines["inserts"]).runs == 2 * MANY
 
 
 def test_runs_of_a_clock_that_ran_ahead_make_no_later_one_unwatched() -> None:

@@ -28,7 +28,7 @@ from watchline.streams.runs.liveness import (
     notice_sign,
     watch_silence,
 )
-from watchline.streams.runs.memory import is_over, retire
+from watchline.streams.runs.memory import is_over, notice_over, retire
 from watchline.streams.runs.merge import is_superseded, merge_event, supersedes
 from watchline.streams.runs.punctuality import deadline_due_at, notice_success, watch_deadline
 from watchline.streams.runs.timeliness import (
@@ -82,7 +82,7 @@ class RunsFold:
         if run is None and is_over(self.row, event, clock):
             self._pass_on(identity, event)
         elif isinstance(event, RunEnded):
-            self._end(run or Run(identity), event, now=now, clock=clock)
+            self._end(run or self._new(identity), event, now=now, clock=clock)
         else:
             self._go_on(run or self._begin(identity, clock), event, clock=clock)
 
@@ -146,9 +146,13 @@ class RunsFold:
             yield self._ended[identity] if identity in self._ended else unpack_run(packed)
 
     def _begin(self, identity: bytes, clock: int) -> Run:
-        run = Run(identity)
+        run = self._new(identity)
         self._keep_open(run, clock)
         return run
+
+    def _new(self, identity: bytes) -> Run:
+        self._changes.let_go(identity, offset=self.row.offset - 1)
+        return Run(identity)
 
     def _keep_open(self, run: Run, clock: int) -> None:
         """Watch an open run; the one that has been open longest may have to go, and its incident with it."""
@@ -165,7 +169,8 @@ class RunsFold:
 
     def _give_up(self, run: Run, *, at: int) -> None:
         self.row.open.remove(run)
-        retire(self.row, run.run_id, at)
+        notice_over(self.row, run)
+        retire(self.row, run.run_id)
         if incident := incident_of(self.row, run.run_id):
             resolve_incident(self.scene, self.row, incident, at=at, reason="expired")
 
@@ -210,12 +215,13 @@ class RunsFold:
 
         At once and not at the end of the batch, so that it does not matter where a batch ends.
         """
+        notice_over(self.row, run)
         self._packed[run.run_id], self._ended[run.run_id] = b"", run
         if len(self._packed) > KEPT_ENDED:
             oldest = next(iter(self._packed))
             del self._packed[oldest]
             self._ended.pop(oldest, None)
-            retire(self.row, oldest, run.end.ended_at if run.end else 0)
+            retire(self.row, oldest)
 
     def _pass_on(self, identity: bytes, event: RunStarted | RunHeartbeat | RunEnded) -> None:
         """Let the sink merge an event of a run that the row no longer holds; nothing is judged twice."""
