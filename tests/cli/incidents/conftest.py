@@ -7,30 +7,13 @@ import asyncio
 import pytest
 
 from brokers.kinds import Broker
-from deciding.calls import Call, Store, put
-from letters.letters import Result
-from watchline.cli.main import run
+from deciding.calls import Store, put
 from watchline.schemas import Topics
 
 
 @pytest.fixture
 def store(database: str) -> Store:
     return lambda *records: asyncio.run(put(database, *records))
-
-
-@pytest.fixture
-def call(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run a command line in this process."""
-    monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", database)
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def call(*arguments: str) -> Result:
-        capsys.readouterr()
-        code = run(list(arguments))
-        printed = capsys.readouterr()
-        return Result(code, printed.out, printed.err)
-
-    return call
 
 
 @pytest.fixture

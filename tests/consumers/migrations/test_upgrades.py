@@ -31,6 +31,7 @@ NEWER = {
     "alert_storms",
     "commands",
     "anomaly_feedback",
+    "retention",
 }
 # When it was written, by the clock of the database.
 CLOCKS = ("stored_at", "updated_at", "first_seen_at", "created_at", "attempted_at", "sent_at", "next_attempt_at")
