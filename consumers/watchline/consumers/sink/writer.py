@@ -21,6 +21,7 @@ from watchline.consumers.sink.findings import store_anomalies, store_watermarks
 from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.incoming import Incoming, dead_letter
 from watchline.consumers.sink.ingestion import store_pulses
+from watchline.consumers.sink.lost_logs import end_orphans
 from watchline.consumers.sink.offsets import Advance, Claim, Place, advance, take
 from watchline.consumers.sink.pipelines import store_declarations, store_seen
 from watchline.consumers.sink.run_rows import Meaning, RunRow
@@ -143,10 +144,10 @@ class Writer:
         await store_watermarks(connection, of_type(records, WatermarkRecord))
         await store_anomalies(connection, of_type(records, AnomalyRecord))
         await store_expected_runs(connection, of_type(records, ExpectedRunRecord))
-        await store_incidents(
-            connection, of_type(records, IncidentRecord), now=read_at, alert_max_age=self._alert_max_age
-        )
-        await store_commands(connection, of_type(records, CommandRecord))
+        age = self._alert_max_age
+        await store_incidents(connection, of_type(records, IncidentRecord), now=read_at, alert_max_age=age)
+        commands = await end_orphans(connection, of_type(records, CommandRecord), now=read_at, alert_max_age=age)
+        await store_commands(connection, commands)
         await store_dead_letters(connection, of_type(records, DeadLetter))
         await store_ancestry(connection, edges_of(runs))
         await store_pulses(connection, of_type(records, PulseRecord))
