@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from deciding.calls import Call
+from letters.letters import Result
 from terminals.terminal import OpenTerminal, Terminal
+from watchline.cli.main import run
 
 
 @pytest.fixture
@@ -17,3 +20,18 @@ def terminal(tmp_path: Path) -> Iterator[OpenTerminal]:
     yield open_terminal
     for each in opened:
         each.close()
+
+
+@pytest.fixture
+def call(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run a command line in this process."""
+    monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", database)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def call(*arguments: str) -> Result:
+        capsys.readouterr()
+        code = run(list(arguments))
+        printed = capsys.readouterr()
+        return Result(code, printed.out, printed.err)
+
+    return call

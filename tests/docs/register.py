@@ -10,6 +10,8 @@ SHELL_JOB = "tests/docs/test_first_start.py::test_the_shell_job_of_the_guide_is_
 EXTRAS = "tests/docs/test_claims.py::test_what_is_installed_by_name_is_declared"
 PYTHON = "tests/docs/test_first_start.py::test_a_python_block_runs_and_its_run_is_stored"
 QUERIES = "tests/docs/test_first_start.py::test_a_query_finds_something"
+ANSWERS = "tests/docs/test_sql.py::test_a_question_is_answered_as_printed"
+QUESTIONS = "docs/sql.md"  # its queries are run on the data of the demo, and their answers compared
 GUIDE = "tests/sdk/test_guide.py::test_a_snippet_of_the_guide_runs"
 BENCH = "tests/docs/test_make.py::test_the_options_of_the_benchmarks_are_understood"
 CHAOS = "tests/faults/chaos/test_command.py::test_a_command_of_the_guide_is_understood"
@@ -73,7 +75,7 @@ SHOWN: dict[str, dict[str, str]] = {
 
 def entries_of(block: Block) -> list[str]:
     """What has to be accounted for in `block`: its command lines, or its first line; programs are run as a whole."""
-    if block.language in ("python", "sql"):
+    if block.language in ("python", "sql") or (block.document, block.language) == (QUESTIONS, "text"):
         return []
     return block.commands if block.language in SHELLS else [block.text.split("\n", 1)[0]]
 
@@ -82,4 +84,6 @@ def runner_of(block: Block) -> str | None:
     """The test that runs a whole program."""
     if block.language == "python":
         return GUIDE if block.document == "docs/sdk.md" else PYTHON
-    return QUERIES if block.language == "sql" else None
+    if block.language == "sql":
+        return ANSWERS if block.document == QUESTIONS else QUERIES
+    return None

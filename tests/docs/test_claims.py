@@ -117,7 +117,6 @@ async def test_the_sample_of_an_alert_is_what_the_notifier_says() -> None:
     channel = TerminalChannel(AlertConsole(file=output, width=80))
 
     await channel.send(message(opened))
-    output.write("\n")
     await channel.send(message(resolved(opened, after(hours=3))))
 
     printed = "\n".join(line.rstrip() for line in output.getvalue().splitlines())

@@ -18,13 +18,13 @@ from brokers.kinds import Broker
 from brokers.topics import delete_topics
 from docs.blocks import Block, block_with, read_blocks
 from docs.installation import Installation, install, make_program
-from docs.register import GUIDE, runner_of
+from docs.register import GUIDE, QUESTIONS, runner_of
 from stack.contents import rows
 
 SETUP = block_with("docs/production.md", "pip install 'watchline[server]'")
 SHELL_JOB = block_with("docs/sdk.md", "watchline exec")
 PYTHON = [block for block in read_blocks() if block.language == "python" and runner_of(block) != GUIDE]
-SQL = [block for block in read_blocks() if block.language == "sql"]
+SQL = [block for block in read_blocks() if block.language == "sql" and block.document != QUESTIONS]
 LOGINS = [block for block in SQL if block.text.startswith("create role ")]
 QUERIES = [block for block in SQL if block not in LOGINS]
 ARRIVAL_SECONDS = 30.0

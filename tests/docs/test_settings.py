@@ -15,6 +15,7 @@ from pydantic_core import PydanticUndefined
 from brokers.apache import REPOSITORY
 from docs.blocks import documents, name_of
 from watchline.consumers.notifier.settings import NotifierSettings
+from watchline.consumers.retention.settings import RetentionSettings
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.consumers.watch.settings import WatchSettings
 from watchline.schemas.connection import KafkaConnection
@@ -48,7 +49,7 @@ def of_model(model: type[BaseModel], prefix: str = "WATCHLINE_") -> dict[str, An
 
 KAFKA = of_model(KafkaConnection, "WATCHLINE_KAFKA_")
 STREAMS = of_model(StreamsSettings)
-SINK = of_model(SinkSettings)
+SINK = of_model(SinkSettings) | of_model(RetentionSettings)
 NOTIFY = of_model(NotifierSettings) | of_model(WatchSettings)
 JOBS = {f"WATCHLINE_{field.name.upper()}": field.default for field in fields(Settings) if field.name != "connection"}
 READERS = {"streams": STREAMS | KAFKA, "sink": SINK | KAFKA, "notify": NOTIFY, "jobs": JOBS | KAFKA}

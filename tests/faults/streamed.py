@@ -61,6 +61,7 @@ class Streamed:
     ends: dict[TopicPartition, int] = field(default_factory=dict)
     letters: list[LetterRow] = field(default_factory=list)
     events: dict[TopicPartition, list[tuple[int, bytes]]] = field(default_factory=dict)
+    epoch: int = 0
 
     @property
     def kafka(self) -> KafkaConnection:
@@ -120,7 +121,7 @@ class Streamed:
         connection = await connect(self.dsn, application="test")
         try:
             async with asyncio.timeout(seconds):
-                while behind(await stored_offsets(connection, 0), outputs):
+                while behind(await stored_offsets(connection, self.epoch), outputs):
                     await asyncio.sleep(0.1)
         finally:
             await connection.close()

@@ -63,7 +63,7 @@ def test_what_is_no_failpoint_is_refused(text: str) -> None:
 
 
 def test_every_point_is_explained() -> None:
-    explained = re.findall(r"\b([SFPDNM]\d)\b", (failpoints.__doc__ or "").partition("at stake")[2])
+    explained = re.findall(r"\b([SFPDNMR]\d)\b", (failpoints.__doc__ or "").partition("at stake")[2])
 
     assert sorted(explained) == sorted(NAMES)
 

@@ -132,7 +132,7 @@ async def assert_rights_hold(admin: str) -> None:
         await execute(reader, "select * from reporting.runs")
         for one in (writer, told, reader):
             with refused():
-                await execute(one, "delete from runs")
+                await execute(one, "delete from pipelines")
 
 
 async def test_a_database_of_the_version_before_gets_its_roles(bare: Postgres) -> None:

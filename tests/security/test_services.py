@@ -237,7 +237,7 @@ def notifying(slack: FakeSlack) -> dict[str, str]:
         "WATCHLINE_GROUP_WAIT_SECONDS": "0",
         "WATCHLINE_POLL_SECONDS": "0.02",
         "WATCHLINE_LEASE_SECONDS": "1",
-        "WATCHLINE_REQUEST_TIMEOUT_SECONDS": "1",
+        "WATCHLINE_REQUEST_TIMEOUT_SECONDS": "0.9",
     }  # fmt: skip
 
 

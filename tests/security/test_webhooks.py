@@ -52,6 +52,16 @@ PRIVATE = [
     "fd00::1",
     "ff02::1",
     "2001:db8::1",
+    "3fff::1",
+    "64:ff9b:1::a00:1",
+    "64:ff9b:1::808:808",
+    "fec0::1",
+    "feff::1",
+    "::ffff:0:a00:1",
+    "::ffff:0:808:808",
+    "::808:808",
+    "5f00::1",
+    "4000::1",
 ]
 
 
@@ -99,7 +109,7 @@ def test_a_public_address_is_one(address: str) -> None:
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0"])
 def test_a_spelling_of_this_machine_is_refused_even_when_its_host_is_allowed(host: str) -> None:
-    with pytest.raises(Misconfigured, match="private"):
+    with pytest.raises(Misconfigured, match=r"private|is no name"):
         check_webhook(f"https://{host}{PATH}", [host])
 
 

@@ -31,7 +31,8 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "exec": Entry("watchline.cli.jobs:exec_command", "Run a command and report it as a run"),
         "emit": Entry("watchline.cli.jobs:emit_command", "Send one event"),
     },
-    "Decide": {
+    "Look and decide": {
+        "report": Entry("watchline.cli.report.command:report", "Print how pipelines stand, their days and promises"),
         "incidents": Entry(
             "watchline.cli.incidents.command:incidents", "See, acknowledge, resolve or snooze incidents"
         ),
@@ -45,7 +46,12 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "streams": Entry("watchline.cli.services.streams:streams", "Run a streams worker: Kafka to verdicts"),
         "sink": Entry("watchline.cli.services.sink:sink", "Run the sink: Kafka to Postgres"),
         "notify": Entry("watchline.cli.services.notifier:notify", "Run the notifier: Postgres to Slack"),
+        "rebuild": Entry("watchline.cli.rebuild.command:rebuild", "Make the tables anew from the log"),
         "doctor": Entry("watchline.cli.doctor.command:doctor", "Check settings, Kafka, Postgres and lag"),
+        "prune": Entry("watchline.cli.pruning:prune", "Delete what has grown old, or count it"),
+        "restore-state": Entry(
+            "watchline.cli.restoring.command:restore_state", "Make the state of the streams anew from Postgres"
+        ),
         "dead-letters": Entry("watchline.cli.dead_letters.command:dead_letters", "See, redrive or discard bad records"),
     },
 }

@@ -28,7 +28,7 @@ class Environment(BaseSettings):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             if not first["loc"]:  # about several of them, which it names
-                raise Misconfigured(first["msg"], hint="see docs/alerts.md") from None
+                raise Misconfigured(first["msg"].removeprefix("Value error, "), hint="see docs/alerts.md") from None
             name = PREFIX + "_".join(str(part) for part in first["loc"]).upper()
             wrong = f"{name} is not set" if first["type"] == "missing" else f"{name}: {first['msg']}"
             raise Misconfigured(wrong, hint=f"set {name}, see docs/alerts.md") from None

@@ -13,7 +13,8 @@ import asyncpg
 WRITER, NOTIFIER, READER = "watchline_writer", "watchline_notifier", "watchline_reader"
 ROLES = (WRITER, NOTIFIER, READER)
 
-# What the statements of each service need of each table in `public`. Whoever adds a table adds it here.
+# What the statements of each service need of each table in `public`. Whoever adds a table adds it here. The writer also
+# prunes: it may delete what grows old and nothing else.
 TABLES: dict[str, dict[str, str]] = {
     WRITER: {
         "pipelines": "select, insert, update",
@@ -21,25 +22,29 @@ TABLES: dict[str, dict[str, str]] = {
         "pipeline_types": "select, insert, update",
         "datasets": "select, insert, update",
         "lineage_edges": "select, insert, delete",
-        "runs": "select, insert, update",
-        "run_attempts": "select, insert, update",
+        "runs": "select, insert, update, delete",
+        "run_attempts": "select, insert, update, delete",
         "run_ancestry": "select, insert, delete",
         "pipeline_days": "select, insert, update, delete",
         "pipeline_weeks": "select, insert, update, delete",
         "stale_days": "select, delete",  # the marks are made by triggers, for whoever writes
         "watermarks": "select, insert, update",
-        "watermark_history": "select, insert",
-        "anomalies": "select, insert, update",
-        "expected_runs": "select, insert, update",
-        "incidents": "select, insert, update",
-        "incident_events": "select, insert",
-        "alert_outbox": "select, insert",
-        "dead_letters": "select, insert, update",  # update: `watchline dead-letters redrive` and `discard`
-        "commands": "select, insert",
-        "anomaly_feedback": "select, insert, update",
+        "watermark_history": "select, insert, delete",
+        "anomalies": "select, insert, update, delete",
+        "expected_runs": "select, insert, update, delete",
+        "incidents": "select, insert, update, delete",
+        "incident_events": "select, insert, delete",
+        "alert_outbox": "select, insert, delete",
+        "alert_deliveries": "select, delete",
+        "alert_messages": "select, delete",
+        "alert_storms": "select, delete",
+        "dead_letters": "select, insert, update, delete",  # update: `watchline dead-letters redrive` and `discard`
+        "commands": "select, insert, delete",
+        "anomaly_feedback": "select, insert, update, delete",
         "ingestion": "select, insert, update",
-        "ingestion_hours": "select, insert, update",
+        "ingestion_hours": "select, insert, update, delete",
         "sink_offsets": "select, insert, update",
+        "retention": "select, insert, update",
         "alembic_version": "select",  # `watchline doctor`
     },
     NOTIFIER: {

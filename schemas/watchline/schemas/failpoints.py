@@ -30,6 +30,8 @@ The promise that is at stake at each place:
 | F9 | a tick of the clock is due | N4 | the alert is marked |
 
 Migrations: M1 every step is done, before COMMIT; M2 between two steps.
+Rebuild: R1 a batch is folded into the fresh tables; R2 they are compared with the old ones; R3 all is swapped, before
+COMMIT.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from collections.abc import Callable, Mapping
 from watchline.schemas.errors import Misconfigured
 
 VARIABLE = "WATCHLINE_FAILPOINT"
-POINTS = {"S": 5, "F": 9, "P": 6, "D": 3, "N": 4, "M": 2}
+POINTS = {"S": 5, "F": 9, "P": 6, "D": 3, "N": 4, "M": 2, "R": 3}
 NAMES = frozenset(f"{letter}{number}" for letter, count in POINTS.items() for number in range(1, count + 1))
 HINT = "unset WATCHLINE_FAILPOINT; it is for tests, as POINT:kill:PASS, POINT:raise:PASS or POINT:sleep:SECONDS"
 

@@ -22,6 +22,11 @@ def to_micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def to_words(micros: int) -> str:
+    """A moment as a person reads it: `2026-11-30 14:05:12 UTC`."""
+    return f"{to_datetime(micros):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def to_datetime(micros: int) -> datetime:
     """The aware UTC datetime of `micros`; exact to the microsecond."""
     return _EPOCH + timedelta(microseconds=micros)

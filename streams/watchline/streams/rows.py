@@ -134,6 +134,7 @@ class Promise(msgspec.Struct, array_like=True, gc=False):
     done: list[int] = msgspec.field(default_factory=list)  # when runs succeeded since then, oldest first
     expected: int | None = None  # how long a run takes, as learned
     warned: bool = False  # whether somebody was warned of the next one
+    untold: bool = False  # it was not kept at `previous`, and a mute hid that
 
 
 class Clock(msgspec.Struct, array_like=True, gc=False):
@@ -151,6 +152,14 @@ class Flagged(msgspec.Struct, array_like=True):
     metric: str
     token: bytes
     answered: bool = False
+
+
+class Forgotten(msgspec.Struct, array_like=True, gc=False):
+    """When the runs began whose ids the row holds no more; reckoned in steps, so that no digest needs a time."""
+
+    until: int = 0  # none of them began later
+    newest: int = 0  # when the last one began of all that ended
+    count: int = 0  # how many came to the digests since `until` was set
 
 
 class RunsRow(msgspec.Struct, array_like=True):
@@ -173,6 +182,9 @@ class RunsRow(msgspec.Struct, array_like=True):
     flagged: list[Flagged] = msgspec.field(default_factory=list)  # the newest few, oldest first
     complete_by: Promise | None = None
     done_by: Promise | None = None
+    quiet_warnings: list[str] = msgspec.field(default_factory=list)  # those of `quiet` that only warned: worse is told
+    newest_end: int | None = None  # when the last run ended whose outcome counted
+    forgotten: Forgotten = msgspec.field(default_factory=Forgotten)
 
 
 class DeclarationRow(msgspec.Struct, array_like=True):

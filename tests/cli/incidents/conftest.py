@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from deciding.calls import Call, Store, put
-from letters.letters import Result
-from watchline.cli.main import run
+from brokers.kinds import Broker
+from deciding.calls import Store, put
+from watchline.schemas import Topics
 
 
 @pytest.fixture
@@ -17,15 +17,7 @@ def store(database: str) -> Store:
 
 
 @pytest.fixture
-def call(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run a command line in this process."""
-    monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", database)
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def call(*arguments: str) -> Result:
-        capsys.readouterr()
-        code = run(list(arguments))
-        printed = capsys.readouterr()
-        return Result(code, printed.out, printed.err)
-
-    return call
+def kafka(broker: Broker, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> Broker:
+    monkeypatch.setenv("WATCHLINE_KAFKA_BOOTSTRAP_SERVERS", broker.bootstrap_servers)
+    monkeypatch.setenv("WATCHLINE_TOPIC_PREFIX", topics.prefix)
+    return broker

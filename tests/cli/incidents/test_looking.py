@@ -66,6 +66,16 @@ def test_a_filter_lets_through_what_it_names(call: Call, store: Store, options: 
     assert names_in(call("incidents", "list", "--format", "json", *options).out) == expected
 
 
+def test_a_kind_that_is_none_is_refused_and_the_kinds_are_named(call: Call, store: Store) -> None:
+    store(incident())
+
+    result = call("incidents", "list", "--kind", "foo")
+
+    assert (result.code, result.out) == (2, "")
+    assert "'foo' is not one of" in result.err
+    assert "'missed_start'" in result.err
+
+
 def test_a_table_fits_eighty_columns_and_says_who_takes_care(call: Call, store: Store) -> None:
     store(incident(pipeline="p" * 150), care(pipeline="p" * 150), of_stock(title="t" * 150))
 

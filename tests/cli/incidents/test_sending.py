@@ -20,13 +20,6 @@ from watchline.schemas.errors import Misconfigured
 INCIDENT, RUN = str(name_id("incident")), str(name_id("run"))
 
 
-@pytest.fixture
-def kafka(broker: Broker, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> Broker:
-    monkeypatch.setenv("WATCHLINE_KAFKA_BOOTSTRAP_SERVERS", broker.bootstrap_servers)
-    monkeypatch.setenv("WATCHLINE_TOPIC_PREFIX", topics.prefix)
-    return broker
-
-
 def sent(broker: Broker, topics: Topics) -> tuple[bytes, Event]:
     """The first record of the runs: its key, and the event as the streams read it."""
 

@@ -35,6 +35,7 @@ NEWER = {
     "pipeline_days",
     "pipeline_weeks",
     "stale_days",
+    "retention",
 }
 # When it was written, by the clock of the database.
 CLOCKS = ("stored_at", "updated_at", "first_seen_at", "created_at", "attempted_at", "sent_at", "next_attempt_at")

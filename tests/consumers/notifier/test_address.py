@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from watchline.consumers.notifier.address import check_webhook
+from watchline.consumers.notifier.address import addresses_of, check_webhook
 from watchline.schemas.errors import Misconfigured
 
 SECRET = "T0000/B0000/canary"
@@ -38,6 +38,11 @@ def test_slack_over_https_is_allowed() -> None:
         f"hooks.slack.com/{SECRET}",
         f"https://hooks.slack.com/{SECRET}\nHost: evil.example",
         "",
+        f"https://xn--a.example/{SECRET}",
+        f"https://a..example/{SECRET}",
+        f"https://{'a' * 64}.example/{SECRET}",
+        f"https://h\u00f6oks.slack.com/{SECRET}",
+        f"https://\ud800.example/{SECRET}",
     ],
 )
 def test_any_other_address_is_refused_and_not_repeated(url: str) -> None:
@@ -58,6 +63,18 @@ def test_an_allowed_name_with_a_private_address_is_refused(address: str) -> None
 
 def test_a_name_that_cannot_be_resolved_now_may_be_later() -> None:
     check_webhook(GOOD, HOSTS, resolve=lambda _: [])
+
+
+@pytest.mark.parametrize("host", ["xn--a.example", "a..example", "a" * 64 + ".example", "\ud800.example"])
+def test_no_check_is_lifted_for_a_host_that_is_no_name(host: str) -> None:
+    with pytest.raises(Misconfigured, match=r"it is no URL|outside ASCII") as caught:
+        check_webhook(f"https://{host}/{SECRET}", [host], allow_insecure=True)
+
+    assert SECRET not in str(caught.value)
+
+
+def test_a_host_that_cannot_be_looked_up_has_no_addresses() -> None:
+    assert addresses_of("a..example") == []
 
 
 def test_a_test_may_lift_the_checks_but_not_have_no_url() -> None:

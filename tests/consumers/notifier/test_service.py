@@ -93,6 +93,7 @@ async def test_a_notifier_killed_after_the_request_loses_no_alert(
         "WATCHLINE_SLACK_ALLOW_INSECURE": "1",
         "WATCHLINE_GROUP_WAIT_SECONDS": "0",
         "WATCHLINE_LEASE_SECONDS": "2",
+        "WATCHLINE_REQUEST_TIMEOUT_SECONDS": "1.9",
     }
 
     doomed = await asyncio.create_subprocess_exec(sys.executable, "-c", NOTIFIER, env=environment)

@@ -140,3 +140,17 @@ def test_routes_that_lead_nowhere_are_refused_and_not_shown(routes: str, monkeyp
         NotifierSettings.from_environment()
 
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("lease", "timeout"), [("10", "10"), ("5", "10"), ("60", "60.5")])
+def test_a_lease_that_runs_out_before_a_request_does_is_refused_with_both_numbers(
+    lease: str, timeout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WATCHLINE_LEASE_SECONDS", lease)
+    monkeypatch.setenv("WATCHLINE_REQUEST_TIMEOUT_SECONDS", timeout)
+
+    with pytest.raises(Misconfigured) as caught:
+        NotifierSettings.from_environment()
+
+    assert str(caught.value).startswith(f"WATCHLINE_LEASE_SECONDS ({lease})")
+    assert f"WATCHLINE_REQUEST_TIMEOUT_SECONDS ({timeout})" in str(caught.value)

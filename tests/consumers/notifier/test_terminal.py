@@ -56,6 +56,19 @@ async def test_a_missed_start_reads_well_from_its_opening_to_its_end() -> None:
     assert "lasted 25 min, arrived late" in end
 
 
+async def test_two_messages_have_a_blank_line_between_them_and_none_around_them() -> None:
+    output = io.StringIO()
+    channel = TerminalChannel(AlertConsole(file=output, width=80))
+
+    await channel.send(message(incident()))
+    await channel.send(message(resolved(incident(), after(hours=2))))
+
+    first, second = output.getvalue().split("\n\n")
+    assert first.startswith("FAIL orders_daily")
+    assert second.startswith("RESOLVED orders_daily")
+    assert second.endswith("change 2\n")
+
+
 async def test_colour_is_ours_and_never_the_name_s() -> None:
     text = await printed(message(incident(pipeline="a\x1b[2J\x9b31m[red]b[/red]")), colour=True)
 

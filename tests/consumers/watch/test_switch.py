@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from ingesting.pulses import Outside, arrive, wait_for_pulses
 from slack.fake import Answer, FakeSlack
 from slack.incidents import enqueue, incident
+from watchline.consumers.notifier.address import addresses_of
 from watchline.consumers.notifier.watching import open_switch
 from watchline.consumers.watch.health import Health
 from watchline.consumers.watch.service import look
@@ -175,8 +176,38 @@ async def test_an_address_that_may_not_be_connected_to_counts_as_a_failure() -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["http://ping.example/canary", "https://127.0.0.1/canary", "https://[canary", "ftp://ping.example/canary"]
+    "url", ["https://xn--a.example/canary", "https://a..example/canary", "https://\ud800.example/c"]
 )
+async def test_a_ping_to_a_host_that_is_no_name_fails_and_ends_nothing(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    switch = DeadManSwitch(SecretStr(url), locate=addresses_of)
+
+    unheard = await switch.ping()
+    await switch.close()
+
+    assert (unheard, switch.failures) == (False, 1)
+    assert "canary" not in caplog.text
+
+
+async def test_a_ping_that_fails_in_a_way_that_nobody_foresaw_ends_nothing() -> None:
+    def broken(_: str) -> list[str]:
+        raise RuntimeError
+
+    switch = DeadManSwitch(SecretStr("https://ping.example/x"), locate=broken)
+    unheard = await switch.ping()
+    await switch.close()
+
+    assert (unheard, switch.failures) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://ping.example/canary", "https://127.0.0.1/canary", "https://[canary", "ftp://ping.example/canary",
+        "https://xn--a.example/canary", "https://a..example/canary",
+    ],
+)  # fmt: skip
 def test_the_address_must_be_https_at_a_public_host(url: str) -> None:
     with pytest.raises(Misconfigured) as caught:
         open_switch(WatchSettings(dead_man_url=SecretStr(url)))

@@ -36,7 +36,7 @@ def test_at_nine_the_incident_opens_and_names_the_day_that_is_missing() -> None:
     assert (opened.kind, opened.severity, opened.at, opened.cause_at) == ("freshness", "fail", NINE, NINE)
     assert opened.title == "data of 2026-11-30 is not complete, due 2026-12-01 09:00 Europe/Berlin"
     assert opened.facts[0].value == "all of 2026-11-30 by 2026-12-01 09:00 Europe/Berlin (2026-12-01 08:00 UTC)"
-    assert opened.facts[0].note == "watermark 2026-11-30T22:59:00+00:00"
+    assert opened.facts[0].note == "watermark 2026-11-30 22:59:00 UTC"
 
 
 def test_a_watermark_that_has_reached_midnight_is_in_time() -> None:

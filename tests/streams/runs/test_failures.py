@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from folds.log import NOON, Log, ended
+from folds.log import NOON, Log, ended, identity, started
 from watchline.schemas import Mute
+from watchline.schemas.declaration import Retries
 from watchline.streams.declarations import Declared
 
 MINUTE = timedelta(minutes=1)
@@ -90,4 +91,77 @@ def test_success_then_failure_reported_for_one_run_settles_on_the_later() -> Non
 
     assert log.newest("a").status == "failed"
     assert "conflicting_end" in log.newest("a").flags
+    assert log.transitions("failure") == ["opened"]
+
+
+def overlapping() -> Log:
+    """A long run, and beside it a short one that began later and has succeeded already."""
+    log = Log()
+    log.append(started("long", NOON - 60 * MINUTE), started("short", NOON - 30 * MINUTE))
+    log.append(ended("short", NOON - 20 * MINUTE, started_at=NOON - 30 * MINUTE))
+    return log
+
+
+def test_a_run_that_fails_after_one_that_began_later_has_succeeded_is_told() -> None:
+    log = overlapping()
+
+    log.append(ended("long", NOON, "failed"))
+
+    assert [(it.transition, it.at, it.run_id) for it in log.incidents] == [("opened", NOON, identity("long"))]
+
+
+def test_and_the_next_run_that_succeeds_ends_it() -> None:
+    log = overlapping()
+    log.append(ended("long", NOON, "failed"))
+
+    log.append(ended("next", NOON + MINUTE, started_at=NOON - 10 * MINUTE))
+
+    assert log.transitions("failure") == ["opened", "resolved"]
+
+
+def test_or_its_own_next_attempt_that_does() -> None:
+    log = overlapping()
+    log.append(ended("long", NOON, "failed", attempt=1))
+
+    log.append(started("long", NOON, attempt=2), ended("long", NOON, attempt=2))
+
+    assert log.transitions("failure") == ["opened", "resolved"]
+
+
+def test_but_no_success_of_another_run_that_began_earlier_does() -> None:
+    log = overlapping()
+    log.append(started("longer", NOON - 90 * MINUTE), ended("long", NOON, "failed"))
+
+    log.append(ended("longer", NOON + MINUTE))
+
+    assert log.transitions("failure") == ["opened"]
+
+
+def test_a_failure_of_before_a_later_run_had_succeeded_is_no_news_when_it_is_read_after_that() -> None:
+    log = overlapping()
+
+    log.append(ended("long", NOON - 25 * MINUTE, "failed"))
+
+    assert log.incidents == []
+
+
+def test_a_run_that_fails_beside_one_that_succeeded_waits_for_its_next_attempt_if_one_should_come() -> None:
+    log = overlapping()
+    log.declared = Declared(retries=Retries(limit=2, wait_seconds=600))
+    log.pulse(NOON - MINUTE)
+
+    log.append(ended("long", NOON, "failed", attempt=1))
+    held = log.transitions("failure")
+    log.pulse(NOON + 11 * MINUTE)
+
+    assert held == []
+    assert log.transitions("failure") == ["opened"]
+
+
+def test_a_success_by_a_clock_that_runs_ahead_hides_no_failure_that_comes_after_it() -> None:
+    log = overlapping()
+    log.append(ended("b", NOON + 600 * MINUTE, started_at=NOON - 10 * MINUTE), now=NOON)
+
+    log.append(ended("long", NOON + MINUTE, "failed"), now=NOON + MINUTE)
+
     assert log.transitions("failure") == ["opened"]

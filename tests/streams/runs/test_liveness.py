@@ -44,7 +44,7 @@ def test_a_run_is_lost_after_three_missed_heartbeats_and_not_before() -> None:
     assert log.newest("a").status == "lost"
     assert log.incidents[0].severity == "fail"
     assert "etl-7" in log.incidents[0].title
-    assert log.incidents[0].facts[0].note == f"last heard of {last.isoformat()}"
+    assert log.incidents[0].facts[0].note == f"last heard of {last:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def test_a_late_end_repairs_the_run_and_counts_as_a_false_lost() -> None:

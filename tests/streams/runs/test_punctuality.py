@@ -199,14 +199,6 @@ def test_of_a_deadline_within_a_gap_of_pulses_nothing_is_said() -> None:
     assert log.incidents == []
 
 
-def test_a_muted_deadline_opens_nothing_when_the_mute_ends() -> None:
-    log = morning(replace(BERLIN, mutes=(Mute(check="timeliness", until=DUE + HOUR),)))
-
-    pulses(log, DUE - 2 * HOUR, DUE + 2 * HOUR)
-
-    assert log.incidents == []
-
-
 def test_a_run_that_starts_too_late_to_be_done_warns_at_once_and_fails_at_the_deadline() -> None:
     log = learned()
 

@@ -43,9 +43,22 @@ def test_an_attempt_that_is_older_than_the_newest_outcome_leaves_no_incident_ope
     log.pulse(NOON + 70 * MINUTE)
     log.append(started("b", NOON + 71 * MINUTE), ended("b", NOON + 72 * MINUTE), now=NOON + 72 * MINUTE)
 
-    log.append(ended("a", NOON + 75 * MINUTE, "failed", attempt=1), now=NOON + 75 * MINUTE)
+    log.append(ended("a", NOON + 71.5 * MINUTE, "failed", attempt=1), now=NOON + 75 * MINUTE)
 
     assert log.transitions("timeliness") == ["opened", "resolved"]
+
+
+def test_an_attempt_that_fails_after_the_newest_outcome_waits_for_another_one_and_then_leaves_the_failure() -> None:
+    log = Log(RETRIED)
+    log.append(started("a", NOON))
+    log.pulse(NOON + 70 * MINUTE)
+    log.append(started("b", NOON + 71 * MINUTE), ended("b", NOON + 72 * MINUTE), now=NOON + 72 * MINUTE)
+    log.append(ended("a", NOON + 75 * MINUTE, "failed", attempt=1), now=NOON + 75 * MINUTE)
+
+    log.pulse(NOON + 86 * MINUTE)
+
+    assert log.transitions("timeliness") == ["opened", "resolved"]
+    assert log.transitions("failure") == ["opened"]
 
 
 def test_a_failed_backfill_leaves_no_incident_open() -> None:

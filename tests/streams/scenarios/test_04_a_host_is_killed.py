@@ -51,5 +51,5 @@ def test_people_are_told_the_host_and_when_it_was_last_heard_of() -> None:
         log.pulse(LAST + n * PULSE)
 
     assert "etl-7" in log.incidents[0].title
-    assert log.incidents[0].facts[0].note == f"last heard of {LAST.isoformat()}"
+    assert log.incidents[0].facts[0].note == f"last heard of {LAST:%Y-%m-%d %H:%M:%S} UTC"
     assert log.incidents[0].run_id == identity("r1")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from watchline.cli.console import StartReport, err
+from watchline.cli.console import StartReport, err, out
 from watchline.cli.demo.history import read_history
 from watchline.cli.demo.night.play import RHYTHM
 from watchline.cli.demo.night.show import show_night
@@ -20,15 +20,18 @@ from watchline.cli.dev.servers import EmbeddedServers, ForeignServers, Servers, 
 from watchline.cli.dev.stack import Stack
 from watchline.cli.dev.stopping import stopped_by_signal
 from watchline.cli.logs import configure_command_logs
+from watchline.schemas.errors import Misconfigured
 
 KEPT = Path(".watchline")
+KEPT_NIGHT = KEPT / "night"  # checked against all that its database holds, so it has one of its own
 # The alert of the live run is shown at once, and in this terminal: no channel of somebody's hears of a demo.
 SLACK = ("WEBHOOK_URL", "FALLBACK_WEBHOOK_URL", "BOT_TOKEN", "CHANNEL", "FALLBACK_CHANNEL", "ROUTES")
+KEEPING = {"WATCHLINE_PRUNE": "0"}  # what is old is what is shown
 NOTIFIER = {"WATCHLINE_GROUP_WAIT_SECONDS": "0", **{f"WATCHLINE_SLACK_{name}": "" for name in SLACK}}
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help=f"Keep the data in {KEPT} and everything running until Ctrl-C.")
+@click.option("--keep", is_flag=True, help=f"Keep the data in {KEPT} and go on running until Ctrl-C.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="RUNS", help="Replay only the oldest RUNS runs.")
 @click.option(
     "--scenario",
@@ -60,26 +63,31 @@ def demo(*, keep: bool, limit: int | None, scenario: str) -> None:
       watchline demo --keep
       watchline demo --scenario night
     """
-    if scenario == "night" and (keep or limit):
-        raise click.UsageError("--keep and --limit are for the history: the night is played as a whole and forgotten")
+    if scenario == "night" and limit:
+        raise click.UsageError("--limit is for the history: the night is played as a whole")
     configure_command_logs()
     if scenario == "night":
-        _play_night()
+        _play_night(keep=keep)
     else:
         _replay_history(keep=keep, limit=limit)
 
 
-def _play_night() -> None:
+def _play_night(*, keep: bool) -> None:
+    if keep and KEPT_NIGHT.exists():
+        raise Misconfigured(f"{KEPT_NIGHT} holds a night already", hint=f"remove {KEPT_NIGHT}, or go to another folder")
     report = StartReport(err)
     printed: list[str] = []
-    with stopped_by_signal(), _directory(keep=False) as directory:
+    with stopped_by_signal(), _directory(KEPT_NIGHT if keep else None) as directory:
         servers = EmbeddedServers(directory, announce=report.announce)  # pulses of old times are for a log of our own
-        environment = {**NOTIFIER, **RHYTHM}
+        environment = {**NOTIFIER, **KEEPING, **RHYTHM}
         stack = Stack(directory, servers, announce=report.announce, show_alert=printed.append, environment=environment)
         try:
             with stack:
                 report.done()
                 asyncio.run(show_night(stack, printed))
+                if keep:
+                    out.print(f"\n{servers.psql}", markup=False)
+                    _stay(stack, f"watchline dev --data-dir {KEPT_NIGHT}")
         finally:
             report.abandon()
 
@@ -93,24 +101,26 @@ def _replay_history(*, keep: bool, limit: int | None) -> None:
         alerts.append(line)
         click.echo(line)
 
-    with stopped_by_signal(), _directory(keep=keep) as directory:
+    with stopped_by_signal(), _directory(KEPT if keep else None) as directory:
         servers: Servers = (
             ForeignServers() if named_by_environment() else EmbeddedServers(directory, announce=report.announce)
         )
-        stack = Stack(directory, servers, announce=report.announce, show_alert=show_alert, environment=NOTIFIER)
+        stack = Stack(
+            directory, servers, announce=report.announce, show_alert=show_alert, environment={**NOTIFIER, **KEEPING}
+        )
         try:
             with stack:
                 report.done()
                 asyncio.run(show(stack, history, kept=keep))
                 if keep:
-                    _stay(stack)
+                    _stay(stack, "watchline dev")
         finally:
             report.abandon()
 
 
-def _stay(stack: Stack) -> None:
+def _stay(stack: Stack, again: str) -> None:
     try:
-        err.print("\nEverything goes on running; Ctrl-C stops it, `watchline dev` starts it again")
+        err.print(f"\nEverything goes on running; Ctrl-C stops it, `{again}` starts it again")
         while True:
             stack.check()
             time.sleep(0.2)
@@ -119,9 +129,9 @@ def _stay(stack: Stack) -> None:
 
 
 @contextmanager
-def _directory(*, keep: bool) -> Iterator[Path]:
-    if keep:
-        yield KEPT.resolve()
+def _directory(kept: Path | None) -> Iterator[Path]:
+    if kept is not None:
+        yield kept.resolve()
         return
     with tempfile.TemporaryDirectory(prefix="watchline-demo-") as name:
         yield Path(name).resolve()

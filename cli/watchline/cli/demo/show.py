@@ -78,9 +78,9 @@ async def _report(connection: asyncpg.Connection[Any], pipelines: Sequence[str])
 async def _alert(producer: AIOKafkaProducer, connection: asyncpg.Connection[Any], stack: Stack) -> None:
     err.print("Now one run fails live, and the notifier says so:\n")
     now = datetime.now(UTC)
-    arrival = Arrival(connection, [live.PIPELINE], stack.check)
-    await send_events(producer, read_topics(), [live.declaration(now)], lambda _: None)
-    await arrival.until(arrival.declared, 1, "pipelines declared")
+    arrival = Arrival(connection, [live.PIPELINE, live.STEP], stack.check)
+    await send_events(producer, read_topics(), live.declarations(now), lambda _: None)
+    await arrival.until(arrival.declared, 2, "pipelines declared")
     await send_events(producer, read_topics(), live.failing_run(now), lambda _: None)
 
     async def alerted() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from uuid import uuid5
 
 from watchline.cli.demo.history import NAMESPACE, CiRun
-from watchline.schemas.declaration import AnomalyRule
+from watchline.schemas.declaration import AnomalyRule, Dataset
 from watchline.schemas.events import (
     Event,
     PipelineDeclared,
@@ -47,6 +47,8 @@ def declare(first: CiRun) -> PipelineDeclared:
         metadata={"source": "LRTS"},
         anomaly_rules=RULES,
         watermark_kind="timestamp",
+        sources=(Dataset(name=f"github.com/apache/{first.project}", type="git", group="repository"),),
+        targets=(Dataset(name=f"{first.pipeline} tests", type="junit", group="report"),),
     )
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import get_args
 
 import click
 from rich.text import Text
@@ -17,6 +18,7 @@ from watchline.cli.incidents import display
 from watchline.cli.incidents.stored import Change, Incident, changes_of, facts_of, find, find_one, open_incidents
 from watchline.cli.settings import read_dsn
 from watchline.consumers.sink.dead_letters import clean
+from watchline.schemas.records import IncidentKind
 
 STATES: dict[str, Sequence[str] | None] = {
     "unresolved": ("open", "acknowledged"),
@@ -33,7 +35,7 @@ STATES: dict[str, Sequence[str] | None] = {
 )
 @click.option("--pipeline", metavar="NAME", help="Only of this pipeline.")
 @click.option("--owner", metavar="NAME", help="Only of this owner.")
-@click.option("--kind", metavar="KIND", help="Only of this kind: failure, freshness, …")
+@click.option("--kind", type=click.Choice(get_args(IncidentKind)), help="Only of this kind.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
 @click.option("--format", "layout", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def list_command(

@@ -9,20 +9,24 @@ from typing import Any, get_args
 
 import click
 
+from watchline.cli.incidents.known import require_pipeline
 from watchline.cli.incidents.sending import Waiting, read_until, send, sending_options
 from watchline.cli.incidents.stored import open_incidents
 from watchline.cli.logs import configure_command_logs
 from watchline.cli.settings import read_dsn
 from watchline.schemas.declaration import Check
+from watchline.schemas.errors import Misconfigured
 
 check_option = click.option(
     "--check", type=click.Choice(get_args(Check)), default="all", show_default=True, help="Which check."
 )
+force_option = click.option("--force", is_flag=True, help="Even a pipeline that nobody has heard of.")
 
 
 @click.command()
 @click.argument("pipeline")
 @check_option
+@force_option
 @click.option("--for", "duration", required=True, metavar="DURATION", help="How long: 30m, 2h, 3d.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept with the mute.")
 @sending_options
@@ -30,6 +34,7 @@ def mute(
     pipeline: str,
     *,
     check: str,
+    force: bool,
     duration: str,
     reason: str,
     note: str | None,
@@ -53,16 +58,21 @@ def mute(
     Example:
       watchline mute orders_daily --for 2h --reason "moving the database"
     """
+    if not reason.strip():
+        raise Misconfigured("--reason is empty", hint="say why in a few words: whoever wonders later reads them")
     until = read_until(duration, now=datetime.now(UTC))
     fields = {"check": check, "until": until, "reason": reason, "note": note}
-    _order("pipeline.muted", pipeline, fields, Waiting(wait, seconds, layout))
+    _order("pipeline.muted", pipeline, fields, Waiting(wait, seconds, layout), force=force)
 
 
 @click.command()
 @click.argument("pipeline")
 @check_option
+@force_option
 @sending_options
-def unmute(pipeline: str, *, check: str, note: str | None, wait: bool, seconds: float, layout: str) -> None:
+def unmute(
+    pipeline: str, *, check: str, force: bool, note: str | None, wait: bool, seconds: float, layout: str
+) -> None:
     """End mutes that were given by command; all of them unless --check says which.
 
     \b
@@ -74,14 +84,18 @@ def unmute(pipeline: str, *, check: str, note: str | None, wait: bool, seconds: 
     Example:
       watchline unmute orders_daily
     """
-    _order("pipeline.unmuted", pipeline, {"check": check, "note": note}, Waiting(wait, seconds, layout))
+    _order("pipeline.unmuted", pipeline, {"check": check, "note": note}, Waiting(wait, seconds, layout), force=force)
 
 
-def _order(event_type: str, pipeline: str, fields: Mapping[str, Any], waiting: Waiting) -> None:
+def _order(event_type: str, pipeline: str, fields: Mapping[str, Any], waiting: Waiting, *, force: bool) -> None:
     configure_command_logs()
-    asyncio.run(_send(read_dsn(), event_type, pipeline, fields, waiting))
+    asyncio.run(_send(read_dsn(), event_type, pipeline, fields, waiting, force=force))
 
 
-async def _send(dsn: str, event_type: str, pipeline: str, fields: Mapping[str, Any], waiting: Waiting) -> None:
+async def _send(
+    dsn: str, event_type: str, pipeline: str, fields: Mapping[str, Any], waiting: Waiting, *, force: bool
+) -> None:
     async with open_incidents(dsn) as connection:
+        if not force:
+            await require_pipeline(connection, pipeline)
         await send(connection, event_type, pipeline, fields, waiting)

@@ -103,7 +103,7 @@ def _print(event: Mapping[str, Any], outcome: tuple[str, str], waiting: Waiting)
     parts = [f"{name.removesuffix('_id')} {_shown(event[name])}" for name in about if event.get(name)]
     click.echo(f"{event['event_type']} {printable(event['pipeline'], 200)}: {', '.join([*parts, 'by ' + event['by']])}")
     if outcome[0] == "applied":
-        say("the streams have obeyed it and the sink has stored it")
+        say(outcome[1] or "the streams have obeyed it and the sink has stored it")
     elif outcome[0] == "sent":
         say("Kafka has it; nobody waited for the streams and the sink")
 

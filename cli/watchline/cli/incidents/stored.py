@@ -80,7 +80,7 @@ class Change:
 
 def open_incidents(dsn: str) -> AbstractAsyncContextManager[asyncpg.Connection[Any]]:
     """A connection to the incidents; see `tables` for the errors."""
-    return tables(dsn, rights="read incidents, incident_events, anomalies and commands")
+    return tables(dsn, rights="read incidents, incident_events, anomalies, commands and pipelines")
 
 
 async def find(

@@ -6,6 +6,7 @@ import click
 
 from watchline.cli.services.lifecycle import begin, mark_ready, run_until_stopped
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
+from watchline.consumers.retention.settings import RetentionSettings
 from watchline.consumers.sink import service
 from watchline.consumers.sink.settings import SinkSettings
 
@@ -24,6 +25,8 @@ def sink() -> None:
       WATCHLINE_POSTGRES_DSN_FILE         a file that holds it
       WATCHLINE_TOPIC_PREFIX              default watchline
       WATCHLINE_ALERT_MAX_AGE_SECONDS     older causes are stored and not sent
+      WATCHLINE_PRUNE                     0: never delete what has grown old
+      WATCHLINE_PRUNE_HOUR                when it does, default 3, UTC
       WATCHLINE_LOG_LEVEL                 default INFO
       WATCHLINE_READY_FILE                touched when the sink is ready
 
@@ -32,6 +35,7 @@ def sink() -> None:
       WATCHLINE_POSTGRES_DSN=postgresql://… watchline sink
     """
     settings = read_settings(SinkSettings.from_environment)
+    retention = read_settings(RetentionSettings)
     begin(kafka=read_kafka(), dsn=read_dsn())
     mark_ready()
-    run_until_stopped(lambda stop: service.run(settings, stop))
+    run_until_stopped(lambda stop: service.run(settings, stop, retention))

@@ -7,12 +7,16 @@ import socket
 from collections.abc import Callable, Iterable
 from urllib.parse import SplitResult, urlsplit
 
+import httpx
+
 from watchline.schemas.errors import Misconfigured
 
 HINT = "copy the address from Slack, Incoming Webhooks; other hosts go into WATCHLINE_SLACK_ALLOWED_HOSTS"
 Resolve = Callable[[str], Iterable[str]]
-# NAT64, and the "compatible" addresses that nobody should use any more.
-ENDING_IN_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # the last 32 bits are an IPv4 address
+# Of IPv6 only this much is the open internet, or leads to IPv4: `is_global` calls public what is merely unassigned.
+IPV6_IN_USE = (ipaddress.IPv6Network("2000::/3"), NAT64, ipaddress.IPv6Network("::ffff:0:0/96"))
+DOCUMENTATION = ipaddress.IPv6Network("3fff::/20")  # not known to Python 3.11
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -28,7 +32,7 @@ def addresses_of(host: str) -> list[str]:
     """The addresses that `host` has now; none when it can't be resolved, which later attempts may."""
     try:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
-    except OSError:
+    except (OSError, UnicodeError):  # the latter: it is no name
         return []
 
 
@@ -63,14 +67,19 @@ def public_addresses(host: str, *, resolve: Resolve = addresses_of) -> list[str]
 def is_public(address: str) -> bool:
     """Whether an address is one of the open internet, and the IPv4 address that stands within an IPv6 one, too."""
     found = ipaddress.ip_address(address.partition("%")[0])
-    return all(one.is_global and not one.is_multicast for one in (found, *_within(found)))
+    return all(one.is_global and not one.is_multicast and _in_use(one) for one in (found, *_within(found)))
+
+
+def _in_use(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv4Address):
+        return True
+    return address not in DOCUMENTATION and any(address in network for network in IPV6_IN_USE)
 
 
 def _within(address: Address) -> list[Address]:
     if isinstance(address, ipaddress.IPv4Address):
         return []
-    ends_in_one = any(address in network for network in ENDING_IN_IPV4)
-    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF) if ends_in_one else None
+    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF) if address in NAT64 else None
     return [one for one in (address.ipv4_mapped, address.sixtofour, last) if one is not None]
 
 
@@ -84,4 +93,14 @@ def _split(url: str) -> SplitResult:
         raise Refused("it must begin with https:// and name a host")
     if any(not 0x20 < ord(character) < 0x7F for character in url):
         raise Refused("it contains a space or a character outside ASCII")
+    _check_name(url, parts.hostname)
     return parts
+
+
+def _check_name(url: str, host: str) -> None:
+    """Refuse a host that neither the resolver nor httpx could read later."""
+    try:
+        host.encode("idna")
+        _ = httpx.URL(url).host  # raises when it is no name
+    except (ValueError, httpx.InvalidURL):
+        raise Refused("it is no URL: the host is no name") from None

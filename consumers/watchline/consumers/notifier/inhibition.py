@@ -8,12 +8,12 @@ but a run that fails because one that it started has failed is the same trouble 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
-from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
+
+from watchline.consumers.notifier.lineage import Lineage
 
 LATE_KINDS = frozenset({"freshness", "timeliness", "missed_start"})
 
@@ -36,79 +36,45 @@ class Follows(NamedTuple):
     depth: int
 
 
-class Reads(NamedTuple):
-    """What a pipeline reads and writes, as declared; datasets by any name that is the same for the same data."""
-
-    pipeline: str
-    sources: frozenset[str]
-    targets: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Lineage:
-    """Which pipelines stand upstream of which, over any number of steps, cycles included."""
-
-    declared: Sequence[Reads]
-    _known: dict[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
-
-    @cached_property
-    def _feeders(self) -> Mapping[str, frozenset[str]]:
-        """The pipelines directly upstream of each."""
-        writers: dict[str, set[str]] = defaultdict(set)
-        for each in self.declared:
-            for dataset in each.targets:
-                writers[dataset].add(each.pipeline)
-        return {
-            each.pipeline: frozenset().union(*(writers[dataset] for dataset in each.sources if dataset in writers))
-            for each in self.declared
-        }
-
-    def upstream_of(self, pipeline: str) -> frozenset[str]:
-        """Everything that `pipeline` waits for; itself only when it stands in a cycle with others."""
-        known = self._known.get(pipeline)
-        if known is None:
-            known = self._known[pipeline] = self._followed(pipeline)
-        return known
-
-    def _followed(self, pipeline: str) -> frozenset[str]:
-        found: set[str] = set()
-        ahead = [pipeline]
-        while ahead:
-            new = self._feeders.get(ahead.pop(), frozenset()) - found
-            found |= new
-            ahead += new
-        return frozenset(found if found - {pipeline} else ())
-
-
 def causes_of(held: Iterable[Late], open_ones: Iterable[Late], lineage: Lineage) -> dict[UUID, UUID]:
     """The incident that explains each of `held`, for those that have one: the first that nothing upstream explains.
 
-    In a cycle the incident that opened first explains the others, so that one is always told.
+    In a circle the incident that opened first explains the others, so that one is always told.
     """
-    roots = _roots(open_ones, lineage)
+    waiting = [(late, circle) for late in held if (circle := lineage.circle_of(late.pipeline)) is not None]
+    first = _first_of(open_ones, lineage)
+    above = _first_above({circle for _, circle in waiting}, first, lineage)
     causes: dict[UUID, UUID] = {}
-    for late in held:
-        possible = [
-            cause
-            for name in roots.keys() & lineage.upstream_of(late.pipeline) - {late.pipeline}
-            for cause in roots[name]
-            if cause < late or late.pipeline not in lineage.upstream_of(name)
-        ]
-        if possible:
-            causes[late.incident_id] = min(possible).incident_id
+    for late, circle in waiting:
+        beside = (cause for cause in first.get(circle, ()) if cause.pipeline != late.pipeline and cause < late)
+        cause = above[circle] or next(beside, None)
+        if cause is not None:
+            causes[late.incident_id] = cause.incident_id
     return causes
 
 
-def _roots(open_ones: Iterable[Late], lineage: Lineage) -> Mapping[str, Sequence[Late]]:
-    """The late pipelines that nothing late stands upstream of, unless the two stand in a cycle."""
-    late: dict[str, list[Late]] = defaultdict(list)
-    for each in open_ones:
-        late[each.pipeline].append(each)
-    return {
-        name: found
-        for name, found in late.items()
-        if all(name in lineage.upstream_of(above) for above in late.keys() & lineage.upstream_of(name))
-    }
+def _first_of(open_ones: Iterable[Late], lineage: Lineage) -> Mapping[int, Sequence[Late]]:
+    """By circle the incident that opened first, then the first of another pipeline: one of them is not one's own."""
+    first: dict[int, list[Late]] = defaultdict(list)
+    for late in sorted(open_ones):
+        circle = lineage.circle_of(late.pipeline)
+        if (
+            circle is not None
+            and len(found := first[circle]) < 2
+            and late.pipeline not in {it.pipeline for it in found}
+        ):
+            found.append(late)
+    return first
+
+
+def _first_above(circles: Set[int], first: Mapping[int, Sequence[Late]], lineage: Lineage) -> dict[int, Late | None]:
+    """For these circles, and all upstream of them, the first incident upstream that nothing further up explains."""
+    above: dict[int, Late | None] = {}
+    told: dict[int, Late | None] = {}  # the same or, where nothing upstream is late, what opened first in the circle
+    for circle in lineage.upstream_of(circles):
+        above[circle] = min((late for each in lineage.feeders_of(circle) if (late := told[each])), default=None)
+        told[circle] = above[circle] or next(iter(first.get(circle, ())), None)
+    return above
 
 
 def causes_below(pairs: Iterable[Follows]) -> dict[UUID, UUID]:

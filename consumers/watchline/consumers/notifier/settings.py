@@ -80,6 +80,16 @@ class NotifierSettings(Environment):
             raise ValueError("WATCHLINE_SLACK_BOT_TOKEN needs WATCHLINE_SLACK_CHANNEL")
         return self
 
+    @model_validator(mode="after")
+    def _a_lease_outlasts_a_request(self) -> Self:
+        if self.lease_seconds <= self.request_timeout_seconds:
+            raise ValueError(
+                f"WATCHLINE_LEASE_SECONDS ({self.lease_seconds:g}) must be longer than "
+                f"WATCHLINE_REQUEST_TIMEOUT_SECONDS ({self.request_timeout_seconds:g}), best three times as long: "
+                "another notifier would send what is still under way"
+            )
+        return self
+
     @property
     def reaches_slack(self) -> bool:
         """Whether anything goes to Slack by default, instead of to the terminal."""

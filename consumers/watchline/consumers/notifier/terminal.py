@@ -31,18 +31,20 @@ class TerminalChannel:
     edits = False
 
     def __init__(self, console: AlertConsole | None = None) -> None:
+        self._printed = False
         self._console = console or AlertConsole(highlight=False, emoji=False, markup=False)
 
     async def send(self, message: Message) -> Outcome:
-        """Print; a closed output is nothing that waiting would mend."""
-        encoding = self._console.encoding
+        """Print, with a blank line before all but the first; a closed output is nothing that waiting would mend."""
+        encoding, gap = self._console.encoding, "\n" if self._printed else ""
         try:
             with self._console.capture() as capture:
                 for line in compose(message):
                     self._console.print(line)
             text = "\n".join(line.rstrip(" ") for line in capture.get().split("\n"))  # Rich pads to the width
-            self._console.file.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._console.file.write((gap + text).encode(encoding, "backslashreplace").decode(encoding))
             self._console.file.flush()
+            self._printed = True
         except OSError as error:
             return Outcome("rejected", detail=type(error).__name__, broken=True)
         return Outcome("accepted")

@@ -21,11 +21,10 @@ from watchline.consumers.notifier.inhibition import (
     LATE_KINDS,
     Follows,
     Late,
-    Lineage,
-    Reads,
     causes_below,
     causes_of,
 )
+from watchline.consumers.notifier.lineage import Lineage, Reads
 from watchline.consumers.notifier.routing import Rule, Traits, destination_of
 from watchline.consumers.watch.holding import hold_absence
 

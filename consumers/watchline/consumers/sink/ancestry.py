@@ -9,7 +9,8 @@ import asyncpg
 LOCK = 7_226_924_002
 DEEPEST = 100  # a chain of parents longer than this is a loop or a mistake
 
-LOCKED = "select pg_advisory_xact_lock($1)"
+# A rebuild fills a schema of its own, in a long transaction, and shares no edge with the sinks.
+LOCKED = "select pg_advisory_xact_lock($1::bigint + (current_schema() <> 'public')::int)"
 # Only edges that the closure doesn't know: the end of a run names its parent again.
 UNKNOWN = """
 select child from unnest($1::uuid[], $2::uuid[]) as edge (child, parent)

@@ -83,20 +83,20 @@ async def store_seen(connection: asyncpg.Connection, names: set[str]) -> None:
 
 
 async def store_declarations(connection: asyncpg.Connection, records: list[PipelineRecord]) -> None:
-    """Store the newest declaration of each pipeline and every version; lineage is replaced as a whole."""
+    """Store the newest declaration of each pipeline, every version and dataset; lineage is replaced as a whole."""
     if not records:
         return
     newest = newest_of(records, lambda record: record.pipeline)
     changed = await connection.fetch(PIPELINES, rows(pipeline_row(record) for record in newest))
     await connection.execute(VERSIONS, rows(version_rows(records)))
     await connection.execute(TYPES, rows(type_rows(records)))
-    replaced = {row["pipeline"] for row in changed}
-    await store_lineage(connection, [record for record in newest if record.pipeline in replaced])
-
-
-async def store_lineage(connection: asyncpg.Connection, records: list[PipelineRecord]) -> None:
-    """Replace the edges of the pipelines by sources times targets of their declarations."""
     await connection.execute(DATASETS, rows(dataset_rows(records)))
+    replaced = {row["pipeline"] for row in changed}
+    await replace_edges(connection, [record for record in newest if record.pipeline in replaced])
+
+
+async def replace_edges(connection: asyncpg.Connection, records: list[PipelineRecord]) -> None:
+    """Replace the edges of the pipelines by sources times targets of their declarations."""
     await connection.execute(EDGES_GONE, [record.pipeline for record in records])
     await connection.execute(EDGES, rows(edge_rows(records)))
 

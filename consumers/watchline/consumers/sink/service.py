@@ -14,6 +14,8 @@ from uuid import uuid4
 import structlog
 from aiokafka import AIOKafkaConsumer
 
+from watchline.consumers.retention.schedule import pruning
+from watchline.consumers.retention.settings import RetentionSettings
 from watchline.consumers.sink.breakers import Breakers
 from watchline.consumers.sink.consuming import Claims, joined, polling_meanwhile, report_offsets
 from watchline.consumers.sink.folding import Folding
@@ -29,27 +31,29 @@ POLL_MS = 200
 REPORT_SECONDS = 1.0
 
 
-async def run(settings: SinkSettings, stop: asyncio.Event) -> None:
-    """Carry the streams' topics into Postgres until `stop` is set.
+async def run(settings: SinkSettings, stop: asyncio.Event, retention: RetentionSettings | None = None) -> None:
+    """Carry the streams' topics into Postgres until `stop` is set, and prune it every day beside that.
 
     Raises Misconfigured when waiting won't help (schema, permission, credentials) and Unavailable when Kafka can't be
     reached at the start, WatchlineError when most of a topic can't be read. Postgres may come and go.
     """
     claims = Claims(owner=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}")
+    dsn = settings.postgres_dsn.get_secret_value()
     writer = Writer(
-        settings.postgres_dsn.get_secret_value(),
+        dsn,
         log_epoch=settings.log_epoch,
         alert_max_age=timedelta(seconds=settings.alert_max_age_seconds),
         command_timeout=settings.command_timeout_seconds,
     )
     try:
-        while not stop.is_set():
-            async with joined(settings, claims) as consumer:
-                log.info("sink.joined", group=settings.topics.sink_group, owner=claims.owner)
-                try:
-                    await carry(consumer, claims, writer, settings, stop)
-                except FenceLost as lost:
-                    log.warning("fence.lost", places=lost.places, owner=claims.owner)
+        async with pruning(dsn, retention or RetentionSettings(), stop):
+            while not stop.is_set():
+                async with joined(settings, claims) as consumer:
+                    log.info("sink.joined", group=settings.topics.sink_group, owner=claims.owner)
+                    try:
+                        await carry(consumer, claims, writer, settings, stop)
+                    except FenceLost as lost:
+                        log.warning("fence.lost", places=lost.places, owner=claims.owner)
     except Stopped:
         log.info("batch.abandoned", reason="told to stop while waiting for Postgres; it is read again")
     finally:

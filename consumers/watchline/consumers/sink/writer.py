@@ -22,6 +22,7 @@ from watchline.consumers.sink.folding import FOLD
 from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.incoming import Incoming, dead_letter
 from watchline.consumers.sink.ingestion import store_pulses
+from watchline.consumers.sink.lost_logs import end_orphans
 from watchline.consumers.sink.offsets import Advance, Claim, Place, advance, take
 from watchline.consumers.sink.pipelines import store_declarations, store_seen
 from watchline.consumers.sink.run_rows import Meaning, RunRow
@@ -54,16 +55,26 @@ class Batch:
 
 
 class Writer:
-    """One connection to Postgres, opened when needed and thrown away after an infrastructure error."""
+    """One connection to Postgres, opened when needed and thrown away after an infrastructure error.
+
+    With a `connection` of the caller's, on which SESSION was run, it writes within its transaction, where its search
+    path leads.
+    """
 
     def __init__(
-        self, dsn: str, *, log_epoch: int, alert_max_age: timedelta, command_timeout: float | None = None
+        self,
+        dsn: str,
+        *,
+        log_epoch: int,
+        alert_max_age: timedelta,
+        command_timeout: float | None = None,
+        connection: asyncpg.Connection | None = None,
     ) -> None:
         self._dsn = dsn
         self._log_epoch = log_epoch
         self._alert_max_age = alert_max_age
         self._command_timeout = command_timeout
-        self._connection: asyncpg.Connection | None = None
+        self._connection = connection
 
     async def claim(self, places: Iterable[Place], *, owner: str) -> dict[Place, Claim]:
         """Take over the partitions for `owner`."""
@@ -141,10 +152,10 @@ class Writer:
         await store_watermarks(connection, of_type(records, WatermarkRecord))
         await store_anomalies(connection, of_type(records, AnomalyRecord))
         await store_expected_runs(connection, of_type(records, ExpectedRunRecord))
-        await store_incidents(
-            connection, of_type(records, IncidentRecord), now=read_at, alert_max_age=self._alert_max_age
-        )
-        await store_commands(connection, of_type(records, CommandRecord))
+        age = self._alert_max_age
+        await store_incidents(connection, of_type(records, IncidentRecord), now=read_at, alert_max_age=age)
+        commands = await end_orphans(connection, of_type(records, CommandRecord), now=read_at, alert_max_age=age)
+        await store_commands(connection, commands)
         await store_dead_letters(connection, of_type(records, DeadLetter))
         await store_ancestry(connection, edges_of(runs))
         await store_pulses(connection, of_type(records, PulseRecord))

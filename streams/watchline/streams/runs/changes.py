@@ -24,6 +24,11 @@ class Changes:
         """A run that the row no longer holds: what this batch does not bring of it is unknown."""
         return self._touched.setdefault(identity, (Run(identity), Brought(partial=True)))[0]
 
+    def let_go(self, identity: bytes, *, offset: int) -> None:
+        """Publish what was touched of a run that the row does not hold: it begins to hold another one of this id."""
+        if identity in self._touched:
+            self._publish(*self._touched.pop(identity), offset)
+
     def set_aside(self, run: Run, *, offset: int) -> None:
         """Publish an attempt that ended in this batch, before the next one takes its place."""
         if run.run_id in self._touched:

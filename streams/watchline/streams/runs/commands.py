@@ -17,7 +17,7 @@ from watchline.schemas.events import (
 )
 from watchline.schemas.printing import shorten
 from watchline.schemas.records import CommandRecord, revision_of
-from watchline.streams.instants import to_datetime, to_micros
+from watchline.streams.instants import to_micros, to_words
 from watchline.streams.rows import OpenIncident, RunsRow
 from watchline.streams.runs.incidents import Scene, change_incident, resolve_incident
 
@@ -108,7 +108,7 @@ def _change(scene: Scene, row: RunsRow, command: IncidentCommand, at: int) -> st
 
 def _why_not(incident: OpenIncident, command: IncidentCommand, at: int) -> str | None:
     if isinstance(command, IncidentAcknowledged) and incident.acknowledged_at is not None:
-        return f"{incident.acknowledged_by} acknowledged it at {to_datetime(incident.acknowledged_at).isoformat()}"
+        return f"{incident.acknowledged_by} acknowledged it at {to_words(incident.acknowledged_at)}"
     if isinstance(command, IncidentSnoozed):
         until = to_micros(command.until)
         if until <= max(at, incident.opened_at):
@@ -121,4 +121,5 @@ def _why_not(incident: OpenIncident, command: IncidentCommand, at: int) -> str |
 def _close(scene: Scene, row: RunsRow, incident: OpenIncident, *, at: int, by: str) -> None:
     if incident.kind in QUIET_KINDS and incident.cleared_at is None and incident.kind not in row.quiet:
         row.quiet.append(incident.kind)
+        row.quiet_warnings += [incident.kind] if incident.severity == "warn" else []
     resolve_incident(scene, row, incident, at=at, reason="manual", by=by)

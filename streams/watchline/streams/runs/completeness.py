@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from watchline.schemas.records import IncidentFact
-from watchline.streams.instants import to_datetime
+from watchline.streams.instants import to_words
 from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import RunsRow
 from watchline.streams.runs.incidents import Scene
@@ -70,7 +70,7 @@ def reached_of(scene: Scene) -> int:
 def note_of(scene: Scene) -> str:
     """How far the data is complete, in words."""
     reached = scene.watermark_at
-    return "no watermark was ever set" if reached is None else f"watermark {to_datetime(reached).isoformat()}"
+    return "no watermark was ever set" if reached is None else f"watermark {to_words(reached)}"
 
 
 def _needed(scene: Scene, timetable: Timetable, due: int) -> int:

@@ -1,4 +1,4 @@
-"""Failed runs: one incident per pipeline, from the first bad outcome to the next good one.
+"""Failed runs: one incident per pipeline, from the first bad outcome to the next good one. Runs may overlap.
 
 A failed attempt that another one should follow is held back: it counts when no other comes.
 """
@@ -24,46 +24,60 @@ BadStatus = Literal["failed", "aborted"]
 
 
 def watch_outcome(scene: Scene, row: RunsRow, run: Run, error: RunError | None, *, now: int, clock: int) -> None:
-    """Open, renew or resolve the failure incident; a run older than the newest judged one changes nothing.
+    """Open, renew or resolve the failure incident by a run that has ended.
 
-    A run that began ahead of `now` (a clock that runs ahead) counts as begun now, or it would outrank all others.
+    The run that began last has the last word on whether all is well. One that began before it has failed all the same
+    when it does so after that one's end; its success ends only what was said of itself.
     """
-    end, begun = run.end, _counted_from(row, run, now)
-    if end is None or begun is None or end.status == "unknown":
+    end = run.end
+    if end is None or end.status == "unknown" or not _counts(row, run, now):
         return
-    row.newest_outcome = begun
+    waits, leads = is_held(scene, row, run, now=now), _leads(row, run, now)
+    if leads:
+        row.newest_outcome = _begun(run, now)
+        row.newest_end = max(row.newest_end or 0, min(end.ended_at, now))
     done = [held for held in row.held if held.run_id == run.run_id]
-    if end.status == "succeeded":
+    if end.status == "succeeded" and leads:
         done += [held for held in row.held if held.run_id != run.run_id and held.failed_at <= end.ended_at]
     for held in done:
         _let_go(scene, row, held, run, at=end.ended_at)
     if end.status == "succeeded":
-        if incident := find_incident(row, "failure"):
+        incident = find_incident(row, "failure")
+        if incident is not None and (leads or incident.run_id == run.run_id):
             recover_incident(scene, row, incident, at=end.ended_at)
-    elif is_held(scene, row, run, now=now):
+    elif waits:
         _hold(scene, row, run, end.status, _error_text(error), since=clock or min(end.ended_at, now))
     else:
         _report(scene, row, run.run_id, end.status, _error_text(error), at=end.ended_at)
 
 
-def _counted_from(row: RunsRow, run: Run, now: int) -> int | None:
-    """When a run began whose outcome counts; None for a backfill, and for one that is older than the newest judged."""
+def _begun(run: Run, now: int) -> int | None:
+    """When a run began; ahead of `now` (a clock that runs ahead) counts as now, or it would outrank all others."""
     begun = begun_at(run)
-    if begun is None or run.backfill or min(begun, now) < (row.newest_outcome or 0):
-        return None
-    return min(begun, now)
+    return None if begun is None else min(begun, now)
+
+
+def _leads(row: RunsRow, run: Run, now: int) -> bool:
+    """Whether a run began no earlier than any whose outcome counted."""
+    begun = _begun(run, now)
+    return begun is not None and begun >= (row.newest_outcome or 0)
+
+
+def _counts(row: RunsRow, run: Run, now: int) -> bool:
+    """Whether the outcome of a run counts: not of a backfill, nor a failure that later successes have followed."""
+    if run.backfill or run.end is None or _begun(run, now) is None:
+        return False
+    if _leads(row, run, now) or run.end.status == "succeeded":
+        return True
+    return row.newest_end is not None and min(run.end.ended_at, now) > row.newest_end
 
 
 def is_held(scene: Scene, row: RunsRow, run: Run, *, now: int) -> bool:
     """Whether the failed attempt that ended should be followed by another one, and is held back until then."""
     retries, end = scene.declared.retries, run.end
-    if (
-        _counted_from(row, run, now) is None
-        or retries is None
-        or retries.alert_each
-        or end is None
-        or end.status not in SEVERITIES
-    ):
+    if retries is None or retries.alert_each or end is None or end.status not in SEVERITIES:
+        return False
+    if not _counts(row, run, now):
         return False
     return (end.attempt or run.attempt or 1) <= retries.limit
 

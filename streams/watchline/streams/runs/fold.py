@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from watchline.schemas import FeedbackGiven, RunEnded, RunHeartbeat, RunStarted
 from watchline.schemas.events import Command
-from watchline.streams.rows import Run, RunsRow, holds_digest, pack_run, remember_digest, unpack_run
+from watchline.streams.rows import Run, RunsRow, pack_run, unpack_run
 from watchline.streams.runs.answers import take_answer
 from watchline.streams.runs.baselines import Baselines
 from watchline.streams.runs.changes import Changes
 from watchline.streams.runs.commands import obey, wake_at, watch_snoozes
 from watchline.streams.runs.failures import hold_due_at, is_held, notice_attempt, watch_held, watch_outcome
 from watchline.streams.runs.freshness import freshness_due_at, notice_change, record_change, watch_freshness
-from watchline.streams.runs.hidden import hide_run, tell_hidden, unhidden_at
+from watchline.streams.runs.hidden import hide, tell_hidden, unhidden_at
 from watchline.streams.runs.hysteresis import release_at, watch_cleared
 from watchline.streams.runs.incidents import Scene, resolve_incident
 from watchline.streams.runs.judgement import judge_run
@@ -28,6 +28,7 @@ from watchline.streams.runs.liveness import (
     notice_sign,
     watch_silence,
 )
+from watchline.streams.runs.memory import is_over, notice_over, retire
 from watchline.streams.runs.merge import is_superseded, merge_event, supersedes
 from watchline.streams.runs.punctuality import deadline_due_at, notice_success, watch_deadline
 from watchline.streams.runs.timeliness import (
@@ -42,7 +43,6 @@ from watchline.streams.runs.timeliness import (
 from watchline.streams.slots.book import SlotBook, start_due_at
 
 KEPT_ENDED = 8  # whole, so that a late start or a second end still merges
-KEPT_DIGESTS = 64  # ids only: what comes later for these is passed on and judged no more
 KEPT_OPEN = 128
 
 RunsEvent = RunStarted | RunHeartbeat | RunEnded | FeedbackGiven | Command
@@ -79,10 +79,10 @@ class RunsFold:
             return
         identity = event.run_id.bytes
         run = self._find(identity)
-        if run is None and holds_digest(self.row.digests, identity):
+        if run is None and is_over(self.row, event, clock):
             self._pass_on(identity, event)
         elif isinstance(event, RunEnded):
-            self._end(run or Run(identity), event, now=now, clock=clock)
+            self._end(run or self._new(identity), event, now=now, clock=clock)
         else:
             self._go_on(run or self._begin(identity, clock), event, clock=clock)
 
@@ -98,7 +98,7 @@ class RunsFold:
         for incident in list(self.row.incidents):
             if not self.scene.declared.watches(incident.kind, at):
                 resolve_incident(self.scene, self.row, incident, at=at, reason="paused")
-                hide_run(self.row, incident)
+                hide(self.row, incident)
         pardon(self.scene, self.row, at)
         met, postponed = meet_runs(self.row, at, resumed_at), postpone(self.scene, self.row, resumed_at)
         changed = [*watch_silence(self.scene, self.row, at), *watch_open_runs(self.scene, self.row, at)]
@@ -146,9 +146,13 @@ class RunsFold:
             yield self._ended[identity] if identity in self._ended else unpack_run(packed)
 
     def _begin(self, identity: bytes, clock: int) -> Run:
-        run = Run(identity)
+        run = self._new(identity)
         self._keep_open(run, clock)
         return run
+
+    def _new(self, identity: bytes) -> Run:
+        self._changes.let_go(identity, offset=self.row.offset - 1)
+        return Run(identity)
 
     def _keep_open(self, run: Run, clock: int) -> None:
         """Watch an open run; the one that has been open longest may have to go, and its incident with it."""
@@ -165,7 +169,8 @@ class RunsFold:
 
     def _give_up(self, run: Run, *, at: int) -> None:
         self.row.open.remove(run)
-        self._retire(run.run_id)
+        notice_over(self.row, run)
+        retire(self.row, run.run_id)
         if incident := incident_of(self.row, run.run_id):
             resolve_incident(self.scene, self.row, incident, at=at, reason="expired")
 
@@ -210,15 +215,13 @@ class RunsFold:
 
         At once and not at the end of the batch, so that it does not matter where a batch ends.
         """
+        notice_over(self.row, run)
         self._packed[run.run_id], self._ended[run.run_id] = b"", run
         if len(self._packed) > KEPT_ENDED:
             oldest = next(iter(self._packed))
             del self._packed[oldest]
             self._ended.pop(oldest, None)
-            self._retire(oldest)
-
-    def _retire(self, identity: bytes) -> None:
-        self.row.digests = remember_digest(self.row.digests, identity, KEPT_DIGESTS)
+            retire(self.row, oldest)
 
     def _pass_on(self, identity: bytes, event: RunStarted | RunHeartbeat | RunEnded) -> None:
         """Let the sink merge an event of a run that the row no longer holds; nothing is judged twice."""

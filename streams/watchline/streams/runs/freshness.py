@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from watchline.schemas.records import IncidentFact
-from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.instants import SECOND, to_words
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.completeness import (
     completeness_due_at,
@@ -60,7 +60,7 @@ def record_change(row: RunsRow, run: Run, now: int) -> bool:
     if row.last_change_at is not None and changed_at <= row.last_change_at:
         return False
     row.last_change_at = changed_at
-    row.quiet = [kind for kind in row.quiet if kind != "freshness"]
+    _speak_again(row)
     return True
 
 
@@ -69,7 +69,7 @@ def freshness_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     bounds = list(bounds_of(scene, row))
     incident, worst = find_incident(row, "freshness"), worst_of(bounds, at)
     cleared = incident is not None and incident.cleared_at is not None
-    quiet = incident is None and "freshness" in row.quiet
+    quiet = incident is None and _is_quiet(row, worst)
     if quiet and worst is None:
         return at
     if incident is not None and not cleared and (worst is None or _is_news(incident, worst)):
@@ -92,11 +92,12 @@ def watch_freshness(scene: Scene, row: RunsRow, at: int, *, resumed_at: int) -> 
     missed = changed and incomplete_since(scene, row) is not None
     incident, worst = find_incident(row, "freshness"), worst_of(bounds_of(scene, row), at)
     if worst is None:
-        row.quiet = [kind for kind in row.quiet if kind != "freshness"]
+        _speak_again(row)
         if incident:
             recover_incident(scene, row, incident, at=at)
     elif incident is None:
-        if "freshness" not in row.quiet and scene.declared.watches("freshness", at):
+        if not _is_quiet(row, worst) and scene.declared.watches("freshness", at):
+            _speak_again(row)
             _open(scene, row, worst, at)
     elif missed or _is_news(incident, worst):
         renew_incident(
@@ -149,6 +150,17 @@ def _is_news(incident: OpenIncident, worst: Bound) -> bool:
     return worst.severity == "fail" and incident.severity == "warn"
 
 
+def _is_quiet(row: RunsRow, worst: Bound | None) -> bool:
+    """Whether somebody closed the incident by hand since the data was fresh, and it has got no worse."""
+    worse = worst is not None and worst.severity == "fail" and "freshness" in row.quiet_warnings
+    return "freshness" in row.quiet and not worse
+
+
+def _speak_again(row: RunsRow) -> None:
+    row.quiet = [kind for kind in row.quiet if kind != "freshness"]
+    row.quiet_warnings = [kind for kind in row.quiet_warnings if kind != "freshness"]
+
+
 def _open(scene: Scene, row: RunsRow, worst: Bound, at: int) -> None:
     open_incident(
         scene, row, "freshness", at=at, cause_at=worst.passed_at, severity=worst.severity,
@@ -185,5 +197,5 @@ def _facts_of(scene: Scene, row: RunsRow, at: int) -> list[IncidentFact]:
 def _note_of(scene: Scene, row: RunsRow, measure: Measure) -> str:
     if measure == "age":
         changed = row.last_change_at
-        return "nothing was ever loaded" if changed is None else f"last change {to_datetime(changed).isoformat()}"
+        return "nothing was ever loaded" if changed is None else f"last change {to_words(changed)}"
     return note_of(scene)

@@ -1,4 +1,4 @@
-"""Runs that are overdue or lost while a mute or a pause keeps that from people: told once it is over."""
+"""Runs that are overdue or lost, and deadlines missed, while a mute or a pause hides that: told once it is over."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from watchline.schemas.records import IncidentKind
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.incidents import Scene
 from watchline.streams.runs.liveness import tell_lost
+from watchline.streams.runs.punctuality import hide_deadline
 from watchline.streams.runs.timeliness import tell_overdue
 
 
-def hide_run(row: RunsRow, incident: OpenIncident) -> None:
-    """Remember that the incident of an open run was ended by a mute or a pause, and not by what became of the run."""
+def hide(row: RunsRow, incident: OpenIncident) -> None:
+    """Remember that an incident was ended by a mute or a pause, and not by what became of its run or its deadline."""
+    hide_deadline(row, incident)
     for run in row.open:
         if incident.kind in ("timeliness", "lost") and incident.subject == str(UUID(bytes=run.run_id)):
             run.untold = run.overdue or run.lost

@@ -8,7 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from watchline.schemas.records import IncidentFact
-from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.instants import SECOND, to_words
 from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, Run, RunsRow
 from watchline.streams.runs.incidents import Scene, find_incident, open_incident, renew_incident, resolve_incident
@@ -132,5 +132,5 @@ def _fact_of(run: Run, at: int) -> IncidentFact:
         value=(at - (_heard_at(run) or at)) / SECOND,
         limit=MISSED_HEARTBEATS * (run.heartbeat_seconds or 0),
         unit="seconds",
-        note=None if told is None else f"last heard of {to_datetime(told).isoformat()}",
+        note=None if told is None else f"last heard of {to_words(told)}",
     )

@@ -43,7 +43,7 @@ def advance(promise: Promise, timetable: Timetable, at: int) -> bool:
     newest = timetable.before(at) or passed
     promise.since = promise.previous if newest == passed else timetable.before(newest - 1)
     promise.previous, promise.next = newest, next(timetable.after(newest), None)
-    promise.reckoned_at, promise.missed, promise.warned = at, False, False
+    promise.reckoned_at, promise.missed, promise.warned, promise.untold = at, False, False, False
     return True
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from watchline.schemas.records import IncidentFact
 from watchline.streams.detection import quantile, rule_for
-from watchline.streams.instants import SECOND, to_datetime
+from watchline.streams.instants import SECOND, to_words
 from watchline.streams.pulses import is_ahead
 from watchline.streams.rows import OpenIncident, Promise, Run, RunsRow
 from watchline.streams.runs.baselines import Baselines
@@ -43,7 +43,10 @@ KEPT_DONE = 8  # successes since the last deadline
 
 def deadline_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
     """When a pulse may have something to decide about the deadline: it passes, or a warning is due."""
-    dues = [promise_due_at(_timetable_of(scene), row.done_by, at), warning_due_at(scene, row, at)]
+    dues = [
+        promise_due_at(_timetable_of(scene), row.done_by, at), warning_due_at(scene, row, at),
+        _untold_due_at(scene, row, at),
+    ]  # fmt: skip
     return min((due for due in dues if due is not None), default=None)
 
 
@@ -63,6 +66,8 @@ def watch_deadline(
         promise = _begin(scene, row, timetable, at, known)
     elif advance(promise, timetable, at):
         _judge(scene, row, promise, timetable, at, resumed_at=resumed_at)
+    elif (told := _untold_due_at(scene, row, at)) is not None and told <= at:
+        _tell_missed(scene, row, promise, timetable, at)
     else:
         changed = False
     if changed:
@@ -90,8 +95,17 @@ def notice_success(scene: Scene, row: RunsRow, run: Run, *, now: int, baselines:
         incident.run_id = run.run_id
         late = incident.severity == "fail"
         resolve_incident(scene, row, incident, at=ended, reason="arrived_late" if late else "recovered")
+    if ended > since:
+        promise.untold = False
     if since < ended <= previous:
         promise.missed = False  # it was in time: only the news of it was late
+
+
+def hide_deadline(row: RunsRow, incident: OpenIncident) -> None:
+    """Remember that the incident of a missed deadline was ended by a mute, and not by a success."""
+    promise = row.done_by
+    if promise is not None and incident.subject == SUBJECT and incident.cause_at == promise.previous:
+        promise.untold = promise.missed
 
 
 def warning_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
@@ -134,8 +148,20 @@ def _judge(scene: Scene, row: RunsRow, promise: Promise, timetable: Timetable, a
         if met and incident:
             resolve_incident(scene, row, incident, at=at, reason="recovered")
         return
-    promise.missed = True
-    failure = _failure_of(row)
+    promise.missed, promise.untold = True, not promise.done
+    if scene.declared.watches("timeliness", at) or _failure_of(row) is not None:
+        _tell_missed(scene, row, promise, timetable, at)
+
+
+def _untold_due_at(scene: Scene, row: RunsRow, at: int) -> int | None:
+    """When a deadline that was missed within a mute can be told."""
+    untold = row.done_by is not None and row.done_by.untold
+    return scene.declared.unmuted_at("timeliness", at) if untold else None
+
+
+def _tell_missed(scene: Scene, row: RunsRow, promise: Promise, timetable: Timetable, at: int) -> None:
+    """Open the incident of the deadline that was missed last, make its warning worse, or let the failure note it."""
+    due, incident, failure, promise.untold = promise.previous or 0, _incident_of(row), _failure_of(row), False
     if failure is not None:
         _annotate(scene, row, failure, timetable, due, at)
     if not scene.declared.watches("timeliness", at):
@@ -176,7 +202,7 @@ def _facts_of(row: RunsRow, promise: Promise, timetable: Timetable, due: int) ->
     facts = [IncidentFact(name="due", value=timetable.full_name(due), unit="text", note=told)]
     if promise.expected is not None:
         begun = _first_begun(row)
-        note = "none is running in time" if begun is None else f"running since {to_datetime(begun).isoformat()}"
+        note = "none is running in time" if begun is None else f"running since {to_words(begun)}"
         facts.append(IncidentFact(name="usual duration", value=promise.expected / SECOND, unit="seconds", note=note))
     return facts
 

@@ -1,6 +1,6 @@
 """Days of pipelines are kept as they are counted, so that views answer at size; see docs/adr/0011.
 
-The SQL stands in `migrations/views/0013`. Databases that have runs get a mark for each of their cells: the views are
+The SQL stands in `migrations/views/0015`. Databases that have runs get a mark for each of their cells: the views are
 exact at once, and as fast as they should be when the sink has folded the marks.
 """
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0013"
-down_revision = "0012"
+revision = "0015"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 
-SCRIPTS = Path(__file__).parents[1] / "views" / "0013"
+SCRIPTS = Path(__file__).parents[1] / "views" / "0015"
 END = re.compile(r";\n+(?=comment |create |--)")
 LOCK = "7226924005"  # any number that nothing else of Watchline locks
 KEY = ["day", "pipeline"]

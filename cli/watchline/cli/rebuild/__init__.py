@@ -1,0 +1,1 @@
+"""The tables made anew from the log, and what is said about it."""

@@ -1,0 +1,35 @@
+"""`watchline restore-state` on the topics and the database of a test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from brokers.kinds import Broker
+from letters.letters import Result
+from stack.services import PARTITIONS
+from watchline.cli.main import run
+from watchline.schemas import Topics
+
+
+@pytest.fixture
+def restore(
+    broker: Broker, topics: Topics, database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
+    """Run the command in this process, from inside a running loop; the log is of epoch 1, what Postgres has of 0."""
+    for name, value in {
+        "KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "TOPIC_PREFIX": topics.prefix, "POSTGRES_DSN": database,
+        "PARTITIONS": str(PARTITIONS), "LOG_EPOCH": "1",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"WATCHLINE_{name}", value)
+
+    async def call(*arguments: str) -> Result:
+        capsys.readouterr()
+        code = await asyncio.to_thread(run, ["restore-state", *arguments])
+        printed = capsys.readouterr()
+        return Result(code, printed.out, printed.err)
+
+    return call
