@@ -144,7 +144,7 @@ class Bench:
 
     async def empty(self, *, known: bool = False) -> None:
         """Empty tables, or the starts of all runs in them; what the last measurement left to write is written."""
-        await self.connection.execute("truncate runs, copied, pipelines")
+        await self.connection.execute("truncate runs, copied, pipelines, pipeline_days, pipeline_weeks, stale_days")
         if known:
             await self.store(self.starts)
         await self.connection.execute("vacuum analyze runs")
