@@ -4,9 +4,10 @@
 
 A fresh embedded Postgres, durable as in bench.sink, is filled with 400 days of runs up to now and all that comes with
 them. Then every view is asked as an analyst's login would: an aggregate and the first hundred rows, newest first, by
-a typical pipeline, by the busiest one, by the last whole month, and what else suits the view. EXPLAIN tells whether
-that reads `runs` from end to end. At last the sink writes there and into an empty database, in turns. With `--keep` the
-data stay in DIR, and the next call finds them; each call then adds the runs that the sink wrote.
+a typical pipeline, by the busiest one, by the last whole month, by the last day, and by what else suits the view.
+EXPLAIN tells whether that reads `runs` from end to end. At last the sink writes there and into an empty database, in
+turns. With `--keep` the data stay in DIR, and the next call finds them; each call then adds the runs that the sink
+wrote.
 """
 
 from __future__ import annotations

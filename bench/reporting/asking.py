@@ -64,6 +64,7 @@ async def subjects_of(connection: asyncpg.Connection, size: Size) -> Subjects:
     return Subjects(
         pipelines={"a typical pipeline": size.typical, "the busiest pipeline": size.busiest},
         month=size.month,
+        now=size.until,
         others={
             "run": await connection.fetchval(RUN),
             "dataset": await connection.fetchval(DATASET),

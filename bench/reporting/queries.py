@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 PAGE = 100
-DAYS = {"day", "week", "month"}  # columns that hold dates
+DAYS = {"day": 1, "week": 7, "month": 31}  # columns that hold dates, and how many days each stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What is asked about: pipelines by name, a month, and by name whatever else filters take."""
+    """What is asked about: pipelines by name, a month, the present, and by name whatever else filters take."""
 
     pipelines: Mapping[str, str]
     month: tuple[datetime, datetime]
+    now: datetime
     others: Mapping[str, Any]
 
 
@@ -126,9 +127,16 @@ def filters_of(shape: Shape, subjects: Subjects) -> Iterator[tuple[str, str, tup
         for name, pipeline in subjects.pipelines.items():
             yield name, f"where {shape.pipeline} = $1", (pipeline,)
     if shape.month:
-        first, after = (at.date() if shape.month in DAYS else at for at in subjects.month)
+        first, after = (as_held(at, shape.month) for at in subjects.month)
         yield "a month", f"where {shape.month} >= $1 and {shape.month} < $2", (first, after)
+        newest = subjects.now - timedelta(days=DAYS.get(shape.month, 1))
+        yield "the newest", f"where {shape.month} >= $1", (as_held(newest, shape.month),)
     for name, condition in shape.others.items():
         yield f"of one {name}", f"where {condition}", (subjects.others[name],)
     if shape.whole:
         yield "all", "", ()
+
+
+def as_held(at: datetime, column: str) -> datetime | date:
+    """The time as a column holds it: some hold dates."""
+    return at.date() if column in DAYS else at

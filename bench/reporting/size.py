@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-BYTES_PER_RUN = 1_400  # rows and indexes of runs, slots and the rest; measured
-SPARE_BYTES = 12 * 2**30  # Postgres's own log, sorting, and what has to stay free
+BYTES_PER_RUN = 1_000  # rows and indexes of runs, slots and the rest; measured
+SPARE_BYTES = 10 * 2**30  # Postgres's own log, sorting, and what has to stay free
 
 
 @dataclass(frozen=True, slots=True)
