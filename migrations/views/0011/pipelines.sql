@@ -42,8 +42,12 @@ select p.pipeline, p.type, p.owner, p.active, p.declaration is not null as decla
         when reporting.time_of(w.effective) > w.effective_at + interval '5 minutes' then w.effective_at
         else reporting.time_of(w.effective) end) end as watermark_lag_seconds,
     p.schedule_cron, p.schedule_timezone,
-    (select min(e.due_at) from public.expected_runs e
-        where e.pipeline = p.pipeline and e.due_at > now() and e.state = 'expected') as next_due_at,
+    -- The next slot is the newest one, or stands below what a change of the schedule has excused. Asked for what is due
+    -- after now, the planner takes an index of all pipelines' slots.
+    (select min(e.due_at) from (
+            select n.due_at, n.state from public.expected_runs n
+            where n.pipeline = p.pipeline order by n.due_at desc limit 10) e
+        where e.due_at > now() and e.state = 'expected') as next_due_at,
     (select count(*) from public.incidents i
         where i.pipeline = p.pipeline and i.status = 'open' and i.severity = 'fail') as open_fail_incidents
 from (
