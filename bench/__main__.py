@@ -57,7 +57,7 @@ def parse() -> argparse.Namespace:
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", type=names_of, help="parts, by commas")
-    parser.add_argument("--quick", action="store_true", help="minutes instead of a quarter of an hour")
+    parser.add_argument("--quick", action="store_true", help="a few minutes instead of twenty")
     parser.add_argument("--broker", help="host:port of a real Kafka for streams, latency and restart")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file as well")
     return parser.parse_args()

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
+import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
+from bench.reporting.__main__ import parse
 from bench.reporting.answers import figures_of
 from bench.reporting.asking import SESSION, Answer, subjects_of, views_of
 from bench.reporting.filling import fill
@@ -20,6 +24,7 @@ from bench.reporting.plans import read_through
 from bench.reporting.queries import Query, queries_of
 from bench.reporting.size import Size
 from brokers.databases import Postgres, create_database, drop_database
+from docs.blocks import block_with
 from watchline.consumers.database import connect
 from watchline.schemas.errors import Misconfigured
 
@@ -110,10 +115,10 @@ async def test_there_are_as_many_runs_as_wanted_and_they_lie_by_and_large_in_the
 ) -> None:
     correlation = "select correlation from pg_stats where tablename = 'runs' and attname = 'started_at'"
 
-    count, first, last = await connection.fetchrow("select count(*), min(started_at), max(started_at) from runs")
+    started = [row["started_at"] for row in await connection.fetch("select started_at from runs")]
 
-    assert count == SMALL.runs
-    assert SMALL.since <= first < last <= SMALL.until
+    assert len(started) == SMALL.runs
+    assert SMALL.since <= min(started) < max(started) <= SMALL.until
     assert await connection.fetchval(correlation) > 0.9
 
 
@@ -156,3 +161,13 @@ def test_a_view_is_as_fast_as_its_slowest_query_and_one_that_scans_runs_is_named
     assert daily.ratio == "1 of 2 queries within it"
     assert sla.verdict == "met"
     assert (scans.median, scans.ratio, scans.verdict) == (1, "daily", "not met")
+
+
+@pytest.mark.parametrize("command", block_with("docs/benchmarks.md", ".venv/bin/python -m bench.reporting").commands)
+def test_the_command_of_the_guide_is_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, arguments = command.partition("bench.reporting ")
+    monkeypatch.setattr(sys, "argv", ["bench.reporting", *shlex.split(arguments, comments=True)])
+
+    given = parse()
+
+    assert (given.runs, given.keep) == (20_000_000, Path("/var/tmp/watchline"))
