@@ -7,19 +7,22 @@ from collections.abc import Callable, Iterator
 import asyncpg
 
 from bench.reporting.closing_statements import CLOSING, LETTERS, SEEN
+from bench.reporting.days import count_days
 from bench.reporting.declarations import declared
 from bench.reporting.run_statements import CHUNK, NUMBERED, OF_CHUNK, functions
 from bench.reporting.size import Size
 from watchline.consumers.database import connect
 from watchline.consumers.migrations import migrate
-from watchline.consumers.sink.folding import FOLD
 from watchline.consumers.sink.pipelines import store_declarations, store_seen
 
 CHUNK_RUNS = 100_000
-UNFOLDED_RUNS = 1_000  # the newest: a sink under load has not yet folded their days
-FOLD_CELLS = 10_000
 # Nobody is told that a chunk is stored, so nothing is lost when it was not.
-SESSION = "set work_mem = '256MB'; set maintenance_work_mem = '256MB'; set synchronous_commit = off; set jit = off"
+SESSION = """
+set work_mem = '256MB';
+set maintenance_work_mem = '256MB';
+set synchronous_commit = off;
+set jit = off
+"""
 Tell = Callable[[int], None]
 
 
@@ -45,22 +48,21 @@ async def fill_tables(connection: asyncpg.Connection, size: Size, tell: Tell) ->
         await connection.execute(SEEN)
     await connection.execute(functions(size))
     await connection.execute(NUMBERED)
-    for first, after in chunks_of(size.runs):
+    for first, after in chunks_of(size):
         await add_chunk(connection, first, after)
-        if after < size.runs:
-            await fold(connection)
         tell(after)
+        if after == size.folded_runs:
+            await count_days(connection)
     for statement in CLOSING:
         await connection.execute(statement)
     await connection.execute(LETTERS, size.runs)
 
 
-def chunks_of(runs: int) -> Iterator[tuple[int, int]]:
+def chunks_of(size: Size) -> Iterator[tuple[int, int]]:
     """From where to where each chunk goes; the last one is what stays unfolded."""
-    folded = max(0, runs - UNFOLDED_RUNS)
-    for first in range(0, folded, CHUNK_RUNS):
-        yield first, min(first + CHUNK_RUNS, folded)
-    yield folded, runs
+    for first in range(0, size.folded_runs, CHUNK_RUNS):
+        yield first, min(first + CHUNK_RUNS, size.folded_runs)
+    yield size.folded_runs, size.runs
 
 
 async def add_chunk(connection: asyncpg.Connection, first: int, after: int) -> None:
@@ -70,12 +72,6 @@ async def add_chunk(connection: asyncpg.Connection, first: int, after: int) -> N
         await connection.execute(CHUNK, first, after)
         for statement in OF_CHUNK:
             await connection.execute(statement)
-
-
-async def fold(connection: asyncpg.Connection) -> None:
-    """Count all days that were touched, as the sink does in between."""
-    while await connection.fetchval(FOLD, FOLD_CELLS):
-        pass
 
 
 async def settle(connection: asyncpg.Connection) -> None:

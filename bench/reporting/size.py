@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 BYTES_PER_RUN = 1_000  # rows and indexes of runs, slots and the rest; measured
+UNFOLDED_RUNS = 1_000  # the newest: a sink under load has not folded their days yet
 SPARE_BYTES = 10 * 2**30  # Postgres's own log, sorting, and what has to stay free
 
 
@@ -22,6 +23,11 @@ class Size:
     @property
     def since(self) -> datetime:
         return self.until - timedelta(days=self.days)
+
+    @property
+    def folded_runs(self) -> int:
+        """How many runs are counted in the days of their pipelines."""
+        return max(0, self.runs - UNFOLDED_RUNS)
 
     @property
     def step_seconds(self) -> float:

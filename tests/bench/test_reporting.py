@@ -22,10 +22,11 @@ from bench.reporting.asking import SESSION, Answer, subjects_of, views_of
 from bench.reporting.filling import fill
 from bench.reporting.plans import read_through
 from bench.reporting.queries import Query, queries_of
-from bench.reporting.size import Size
+from bench.reporting.size import UNFOLDED_RUNS, Size
 from brokers.databases import Postgres, create_database, drop_database
 from docs.blocks import block_with
 from watchline.consumers.database import connect
+from watchline.consumers.sink.folding import FOLD
 from watchline.schemas.errors import Misconfigured
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -131,6 +132,21 @@ async def test_the_pipelines_that_are_asked_about_are_there_and_differ_in_their_
 
     assert 0 < typical * 4 < busiest
     assert await connection.fetchval("select count(*) from reporting.sla where pipeline = $1", SMALL.typical)
+
+
+async def test_the_days_of_pipelines_are_those_that_the_sink_would_fold_and_the_newest_wait_to_be_folded(
+    connection: asyncpg.Connection,
+) -> None:
+    days = "select md5(string_agg(d::text, '' order by day, pipeline)) from pipeline_days d"
+    marked = await connection.fetchval("select count(*) from stale_days")
+    await connection.execute(FOLD, 1_000_000)
+    counted = await connection.fetchval(days)
+
+    await connection.execute("insert into stale_days (day, pipeline) select day, pipeline from pipeline_days")
+    await connection.execute(FOLD, 1_000_000)
+
+    assert 0 < marked <= UNFOLDED_RUNS * 3
+    assert await connection.fetchval(days) == counted
 
 
 async def test_the_same_seed_makes_the_same_runs_and_another_one_others(
