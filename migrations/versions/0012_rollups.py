@@ -18,7 +18,7 @@ depends_on = None
 
 SCRIPTS = Path(__file__).parents[1] / "views" / "0012"
 END = re.compile(r";\n+(?=comment |create |--)")
-LOCK = "7226924002"  # any number, but that of the migrations
+LOCK = "7226924005"  # any number that nothing else of Watchline locks
 KEY = ["day", "pipeline"]
 VALUES = (
     "runs succeeded failed aborted unknown running inserts updates deletes total_rows duration_seconds timed_runs "
