@@ -1,4 +1,4 @@
-"""Folding days: what batches marked in `stale_days` is counted into `pipeline_days`, a little at a time.
+"""Folding days: what batches have touched, marked in `stale_days`, is counted into `pipeline_days`, a little at a time.
 
 The views are exact without it, for they compute on the spot what is marked; folding keeps that little.
 """
@@ -15,10 +15,12 @@ from watchline.consumers.sink.persistence import hopeless
 
 log = structlog.get_logger(__name__)
 FOLD = "select fold_days($1)"
-BUSY_REST, IDLE_REST = 25.0, 2.0  # how long to leave it after a fold, in times of what it took
+# How long to leave it after a fold, in times of what it took: a sink that catches up gives a fiftieth of its time.
+FULL_REST, BUSY_REST, IDLE_REST = 50.0, 10.0, 2.0
 SHORTEST_REST = 0.2
 FIRST_CELLS, MOST_CELLS = 200, 5000
-TARGET_SECONDS = 0.1  # so long a fold may keep a batch waiting
+TARGET_SECONDS = 0.05  # so long a fold may keep a batch waiting
+LARGEST_CUT = 0.25
 
 
 class Folds(Protocol):
@@ -30,42 +32,41 @@ class Folds(Protocol):
 
 
 class Folding:
-    """When to fold and how much, so that it takes a twenty-fifth of a busy sink's time and a third of an idle one's."""
+    """Decides when to fold and how much, by how long the fold before took."""
 
     def __init__(self, writer: Folds) -> None:
         self._writer = writer
-        self._cells = FIRST_CELLS
-        self._ended = self._took = 0.0
+        self.cells = FIRST_CELLS
+        self.ended = self.took = 0.0  # by the monotonic clock
 
-    def is_due(self, now: float, *, busy: bool) -> bool:
-        """Whether enough time has gone by at `now`, seconds of the monotonic clock; `busy` is a sink with a backlog."""
-        rest = max(SHORTEST_REST, self._took * (BUSY_REST if busy else IDLE_REST))
-        return now >= self._ended + rest
-
-    async def fold_when_due(self, *, busy: bool) -> None:
+    async def fold_when_due(self, *, load: float) -> None:
         """Fold some days if it is time; what can't be done now is left for later, and no batch waits for it.
 
-        Raises Misconfigured for what only an operator can mend.
+        `load` is how full the last batch was, 0 to 1. Raises Misconfigured for what only an operator can mend.
         """
         began, folded = time.monotonic(), 0
-        if not self.is_due(began, busy=busy):
+        if began < self.ended + rest(self.took, load=load):
             return
         try:
-            folded = await self._writer.fold(self._cells)
+            folded = await self._writer.fold(self.cells)
         except Exception as error:  # asyncpg's errors share no base with each other
             if classify(error) is not Decision.RETRY:
                 raise hopeless(error) from error
             await self._writer.reset()  # whether Postgres is away the next batch finds out
-            log.warning("fold.postponed", error=type(error).__name__, sqlstate=sqlstate_of(error), cells=self._cells)
-        self._ended = time.monotonic()
-        self._took = self._ended - began
-        self._cells = cells_next(self._cells, folded, self._took)
-        if folded:
-            log.debug("days.folded", cells=folded, seconds=round(self._took, 4))
+            log.warning("fold.postponed", error=type(error).__name__, sqlstate=sqlstate_of(error), cells=self.cells)
+        self.ended = time.monotonic()
+        self.took = self.ended - began
+        self.cells = next_cells(self.cells, folded, self.took)
 
 
-def cells_next(cells: int, folded: int, seconds: float) -> int:
-    """How many cells to ask for after a fold of `cells` that brought `folded` in `seconds`."""
-    if seconds > TARGET_SECONDS:
-        return max(1, int(cells * max(TARGET_SECONDS / seconds, 0.25)))
+def rest(took: float, *, load: float) -> float:
+    """Seconds to leave it after a fold that took so many: the more, the more the sink has to do."""
+    times = FULL_REST if load >= 1 else BUSY_REST if load > 0 else IDLE_REST
+    return max(SHORTEST_REST, took * times)
+
+
+def next_cells(cells: int, folded: int, took: float) -> int:
+    """How many cells to ask for after a fold of `cells` brought `folded` in `took` seconds."""
+    if took > TARGET_SECONDS:
+        return max(1, int(cells * max(TARGET_SECONDS / took, LARGEST_CUT)))
     return min(MOST_CELLS, cells * 2) if folded == cells else cells

@@ -81,7 +81,7 @@ async def carry(
                 continue
             batch = await ahead.take()
             if batch is None:
-                await polling_meanwhile(consumer, folding.fold_when_due(busy=False), stop)
+                await polling_meanwhile(consumer, folding.fold_when_due(load=0), stop)
                 continue
             ahead.begin()
             began = time.monotonic()
@@ -96,7 +96,8 @@ async def carry(
             failpoint("P4")  # stored, and Postgres knows how far: nothing is stored twice
             report(batch, refused, time.monotonic() - began)
             breakers.note(batch.items)
-            await polling_meanwhile(consumer, folding.fold_when_due(busy=True), stop)
+            load = len(batch.items) / settings.batch_size
+            await polling_meanwhile(consumer, folding.fold_when_due(load=load), stop)
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 await report_offsets(consumer, batch.advances)

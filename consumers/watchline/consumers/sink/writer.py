@@ -86,8 +86,9 @@ class Writer:
     async def fold(self, cells: int) -> int:
         """Count up to so many marked days of pipelines anew, in a transaction of its own, and return how many it were."""
         connection = await self._open()
-        folded: int = await connection.fetchval(FOLD, cells)
-        return folded
+        async with connection.transaction(isolation="read_committed"):
+            folded: int = await connection.fetchval(FOLD, cells)
+            return folded
 
     async def reset(self) -> None:
         """Drop the connection; the next call opens another one."""

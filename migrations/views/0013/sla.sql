@@ -2,7 +2,7 @@ create or replace view reporting.sla as
 select m.month, m.pipeline, p.type as pipeline_type, p.owner, m.met + m.late + m.missed as due, m.met, m.late,
     m.missed, m.excused, m.unknown, m.met::numeric / nullif(m.met + m.late + m.missed, 0) as met_share,
     m.missed::numeric / nullif(m.met + m.late + m.missed, 0) as missed_share, m.stale_seconds,
-    greatest(1 - m.stale_seconds / nullif(m.watched_seconds, 0), 0) as fresh_share
+    case when m.watched_seconds > 0 then greatest(1 - m.stale_seconds / m.watched_seconds, 0) end as fresh_share
 from (
     select h.month, h.pipeline, sum(h.met)::bigint as met, sum(h.late)::bigint as late,
         sum(h.missed)::bigint as missed, sum(h.excused)::bigint as excused, sum(h.unknown)::bigint as unknown,

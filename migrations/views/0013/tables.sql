@@ -32,12 +32,25 @@ create table pipeline_days (
 
 create index pipeline_days_day on pipeline_days (day);
 
--- As the views group: a filter by week or month finds its days.
-create index pipeline_days_week on pipeline_days ((date_trunc('week', day::timestamp)::date));
-
-create index pipeline_days_previous_week on pipeline_days ((date_trunc('week', day::timestamp)::date + 7));
-
+-- As the view groups: a filter by month finds its days.
 create index pipeline_days_month on pipeline_days ((date_trunc('month', day::timestamp)::date));
+
+create table pipeline_weeks (
+    week date not null,
+    pipeline text not null,
+    runs bigint not null,
+    failed bigint not null,
+    ended bigint not null,
+    timed_runs bigint not null,
+    timed_seconds numeric,
+    changed_rows numeric not null,
+    primary key (pipeline, week)
+) with (fillfactor = 80);
+
+create index pipeline_weeks_week on pipeline_weeks (week);
+
+-- Each week is also the one before of the next.
+create index pipeline_weeks_next on pipeline_weeks ((week + 7));
 
 create table stale_days (
     day date not null,

@@ -2,8 +2,12 @@
 create function fold_days(cells integer) returns integer
 language plpgsql as $$
 declare
-    folded integer;
+    days date[];
+    pipelines text[];
 begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception 'fold_days has to see what was written while it waited: begin the transaction as read committed';
+    end if;
     perform set_config('lock_timeout', '2s', true);
     perform pg_advisory_xact_lock({lock});  -- the next statement sees all that was written under it
     with c as materialized (
@@ -24,8 +28,24 @@ begin
         order by c.pipeline, c.day
         on conflict (pipeline, day) do update set {changes}
     )
-    select count(*) into folded from c;
-    return folded;
+    select array_agg(c.day), array_agg(c.pipeline) into days, pipelines from c;
+
+    with c as materialized (
+        select distinct date_trunc('week', f.day::timestamp)::date as week, f.pipeline
+        from unnest(days, pipelines) f (day, pipeline)
+    ), summed as materialized (
+        select c.week, c.pipeline, sums.*
+        from c cross join lateral (
+            select {week} from pipeline_days d
+            where d.pipeline = c.pipeline and d.day >= c.week and d.day < c.week + 7) sums
+    ), emptied as (
+        delete from pipeline_weeks w using summed s
+        where w.pipeline = s.pipeline and w.week = s.week and coalesce(s.runs, 0) = 0
+    )
+    insert into pipeline_weeks ({week_columns})
+    select {week_columns} from summed s where s.runs > 0 order by s.pipeline, s.week
+    on conflict (pipeline, week) do update set {week_changes};
+    return coalesce(cardinality(days), 0);
 end $$;
 
 comment on function fold_days is
