@@ -6,15 +6,21 @@ import asyncpg
 
 from watchline.consumers.migrations import scripts
 
-CELL = "views/0012/cell.sql"  # what a cell holds, as two lateral joins: one over runs, one over slots
+CELL = "views/0013/cell.sql"  # what a cell holds, as two lateral joins: one over runs, one over slots
 KEPT = """
 select attname as name, attnotnull as always from pg_attribute
 where attrelid = 'pipeline_days'::regclass and attnum > 0 and not attisdropped order by attnum
 """
+WEEKS = """
+insert into pipeline_weeks (week, pipeline, runs, failed, ended, timed_runs, timed_seconds, changed_rows)
+select date_trunc('week', day::timestamp)::date, pipeline, sum(runs), sum(failed + aborted), sum(runs - running),
+    sum(timed_runs), sum(timed_seconds), sum(inserts + updates + deletes)
+from pipeline_days group by 1, 2 having sum(runs) > 0 order by 2, 1
+"""
 
 
 async def count_days(connection: asyncpg.Connection) -> None:
-    """Put every cell into `pipeline_days`, as `fold_days` would, and take all marks away."""
+    """Put every cell into `pipeline_days` and `pipeline_weeks`, as `fold_days` would, and take all marks away."""
     kept = await connection.fetch(KEPT)
     names = ", ".join(row["name"] for row in kept)
     values = ", ".join(
@@ -33,6 +39,7 @@ full join (
     from expected_runs x where x.state <> 'expected' group by day, x.pipeline) of_slots using (day, pipeline)
 order by day, pipeline
 """)
+        await connection.execute(WEEKS)
 
 
 def aggregates(cell: str) -> tuple[str, str]:
