@@ -95,7 +95,7 @@ SHAPES = {
     "dead_letters": Shape("count(*), sum(value_bytes)", "failed_at desc", pipeline=None, month="failed_at"),
     "ingestion": Shape("count(*), max(behind_seconds)", "partition", pipeline=None, whole=True),
     "datasets": Shape(
-        "count(*), sum(readers), sum(writers)",
+        "count(*), sum(cardinality(readers)), sum(cardinality(writers))",
         "last_declared_at desc",
         pipeline=None,
         month="first_declared_at",
