@@ -25,6 +25,8 @@ TABLES: dict[str, dict[str, str]] = {
         "runs": "select, insert, update, delete",
         "run_attempts": "select, insert, update, delete",
         "run_ancestry": "select, insert, delete",
+        "pipeline_days": "select, insert, update, delete",
+        "stale_days": "select, delete",  # the marks are made by triggers, for whoever writes
         "watermarks": "select, insert, update",
         "watermark_history": "select, insert, delete",
         "anomalies": "select, insert, update, delete",

@@ -19,7 +19,8 @@ from watchline.consumers.roles import NOTIFIER, WRITER
 REVISIONS = [one.revision for one in ScriptDirectory(str(scripts())).walk_revisions()][::-1]
 COLUMNS = """
 select table_name, string_agg(format('%I', column_name), ', ' order by ordinal_position)
-from information_schema.columns where table_schema = 'public' and table_name <> 'alembic_version' group by 1 order by 1
+from information_schema.columns join information_schema.tables using (table_schema, table_name)
+where table_schema = 'public' and table_type = 'BASE TABLE' and table_name <> 'alembic_version' group by 1 order by 1
 """
 # What services of 0003 know nothing of.
 NEWER = {
