@@ -24,6 +24,8 @@ TABLES: dict[str, dict[str, str]] = {
         "runs": "select, insert, update",
         "run_attempts": "select, insert, update",
         "run_ancestry": "select, insert, delete",
+        "pipeline_days": "select, insert, update, delete",
+        "stale_days": "select, delete",  # the marks are made by triggers, for whoever writes
         "watermarks": "select, insert, update",
         "watermark_history": "select, insert",
         "anomalies": "select, insert, update",

@@ -16,6 +16,7 @@ from aiokafka import AIOKafkaConsumer
 
 from watchline.consumers.sink.breakers import Breakers
 from watchline.consumers.sink.consuming import Claims, joined, polling_meanwhile, report_offsets
+from watchline.consumers.sink.folding import Folding
 from watchline.consumers.sink.offsets import FenceLost
 from watchline.consumers.sink.persistence import Persistence, Stopped
 from watchline.consumers.sink.reading import decode_all, reading_ahead
@@ -61,12 +62,15 @@ async def carry(
 ) -> None:
     """Fetch, decode, store rows and offsets in one transaction; a crash anywhere reads the batch again.
 
+    In between, now and then, days of pipelines are counted anew that batches have touched.
+
     The next batch is read while one is stored; what was read ahead of a rebalance is dropped and read again.
     Raises FenceLost when another sink writes for a partition that the group still counts as ours: then we are the
     one who slept, and must join anew.
     """
     persistence = Persistence(writer, stop, settings.retry_max_seconds)
     breakers = Breakers(window=settings.breaker_window, share=settings.breaker_share)
+    folding = Folding(writer)
     reported = 0.0
     async with reading_ahead(partial(read_batch, consumer, claims, settings)) as ahead:
         while not stop.is_set():
@@ -77,6 +81,7 @@ async def carry(
                 continue
             batch = await ahead.take()
             if batch is None:
+                await polling_meanwhile(consumer, folding.fold_when_due(load=0), stop)
                 continue
             ahead.begin()
             began = time.monotonic()
@@ -91,6 +96,8 @@ async def carry(
             failpoint("P4")  # stored, and Postgres knows how far: nothing is stored twice
             report(batch, refused, time.monotonic() - began)
             breakers.note(batch.items)
+            load = len(batch.items) / settings.batch_size
+            await polling_meanwhile(consumer, folding.fold_when_due(load=load), stop)
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 await report_offsets(consumer, batch.advances)

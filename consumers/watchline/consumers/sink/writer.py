@@ -18,6 +18,7 @@ from watchline.consumers.sink.commands import store_commands
 from watchline.consumers.sink.dead_letters import store_dead_letters
 from watchline.consumers.sink.expected_runs import store_expected_runs
 from watchline.consumers.sink.findings import store_anomalies, store_watermarks
+from watchline.consumers.sink.folding import FOLD
 from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.incoming import Incoming, dead_letter
 from watchline.consumers.sink.ingestion import store_pulses
@@ -91,6 +92,13 @@ class Writer:
             refused = await self._store_items(connection, batch.items, batch.read_at)
             failpoint("P3")  # all or nothing
             return refused
+
+    async def fold(self, cells: int) -> int:
+        """Count up to so many marked days of pipelines anew, in a transaction of its own, and return how many it were."""
+        connection = await self._open()
+        async with connection.transaction(isolation="read_committed"):
+            folded: int = await connection.fetchval(FOLD, cells)
+            return folded
 
     async def reset(self) -> None:
         """Drop the connection; the next call opens another one."""

@@ -1,0 +1,1 @@
+create index runs_started on runs (started_at)
