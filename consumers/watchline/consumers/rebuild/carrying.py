@@ -39,7 +39,7 @@ async def carry_own(
         names = ", ".join(columns[name])
         await connection.execute(f"delete from {FRESH}.{name} where revision = 0")  # noqa: S608 - constants
         await connection.execute(
-            f"insert into {FRESH}.{name} ({names}) select {names} from public.{name} where revision = 0"  # noqa: S608 - names from the catalog
+            f"insert into {FRESH}.{name} ({names}) select {names} from public.{name} where revision = 0"  # noqa: S608 - constants, and names that Postgres quotes
         )
     return await carry_letters(connection, columns["dead_letters"], own_topics, older=older)
 
@@ -60,6 +60,6 @@ def times(name: str, table: Folded, stamp: str, rest: Iterable[str]) -> str:
         ours, theirs = (", ".join(f"{side}.{one}" for one in names) for side in "fo")
         same.append(f"({ours}) is not distinct from ({theirs})")
     return (
-        f"update {FRESH}.{name} f set {stamp} = o.{stamp} from public.{name} o "  # noqa: S608 - names from the catalog
+        f"update {FRESH}.{name} f set {stamp} = o.{stamp} from public.{name} o "  # noqa: S608 - constants, and names that Postgres quotes
         f"where {' and '.join(same)} and f.{stamp} <> o.{stamp}"
     )

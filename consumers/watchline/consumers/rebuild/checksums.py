@@ -23,7 +23,7 @@ FOLLOW = {"lineage_paths": "its paths follow from `lineage`, and can be as many 
 # last digits, which are not printed.
 SETTINGS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local extra_float_digits = 0"
 COLUMNS = """
-select c.column_name from information_schema.columns c
+select c.column_name, quote_ident(c.column_name) from information_schema.columns c
 where c.table_schema = 'reporting' and c.table_name = $1 order by c.ordinal_position
 """
 WHOLE = 2**64
@@ -77,10 +77,10 @@ async def checksum(
     Call it in a transaction: it changes settings for the rest of it.
     """
     await connection.execute(SETTINGS)
-    columns = [f'one."{name}"' for (name,) in await connection.fetch(COLUMNS, view) if name not in without]
+    columns = [f"one.{quoted}" for name, quoted in await connection.fetch(COLUMNS, view) if name not in without]
     row = await connection.fetchrow(
-        f"select count(*) as rows, coalesce(sum(hashtextextended(row({', '.join(columns)})::text, 0)), 0) as total "  # noqa: S608 - names from the catalog
-        f'from {schema}."{view}" as one'
+        f"select count(*) as rows, coalesce(sum(hashtextextended(row({', '.join(columns)})::text, 0)), 0) as total "  # noqa: S608 - constants, and names that Postgres quotes
+        f"from {schema}.{await connection.fetchval('select quote_ident($1)', view)} as one"
     )
     assert row is not None
     return Checksum(row["rows"], f"{int(row['total']) % WHOLE:016x}")

@@ -92,7 +92,7 @@ def partial(columns: list[str]) -> str:
 
 def replaced(name: str, key: str, columns: list[str]) -> str:
     changed = ", ".join(f"{one} = o.{one}" for one in columns if one != key)
-    return f"update {FRESH}.{name} f set {changed} from public.{name} o where f.{key} = o.{key}"  # noqa: S608 - names from the catalog
+    return f"update {FRESH}.{name} f set {changed} from public.{name} o where f.{key} = o.{key}"  # noqa: S608 - constants, and names that Postgres quotes
 
 
 def absent(name: str, table: Folded, columns: list[str]) -> str:
@@ -100,7 +100,7 @@ def absent(name: str, table: Folded, columns: list[str]) -> str:
     names = ", ".join(columns)
     same = " and ".join(f"f.{one} = o.{one}" for one in table.key.split())
     return (
-        f"insert into {FRESH}.{name} ({names}) select {names} from public.{name} o "  # noqa: S608 - names from the catalog
+        f"insert into {FRESH}.{name} ({names}) select {names} from public.{name} o "  # noqa: S608 - constants, and names that Postgres quotes
         f"where not exists (select from {FRESH}.{name} f where {same})"
     )
 

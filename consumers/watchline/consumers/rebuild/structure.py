@@ -143,14 +143,14 @@ async def use(connection: asyncpg.Connection, *schemas: str) -> None:
 
 
 async def columns_of(connection: asyncpg.Connection, tables: Iterable[str]) -> dict[str, list[str]]:
-    """The columns of the tables in `public` that are stored, without those that Postgres computes."""
+    """The columns of the tables in `public` that are stored, quoted, without those that Postgres computes."""
     found = await connection.fetch(
-        "select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid "
+        "select c.relname, quote_ident(a.attname) as column from pg_class c join pg_attribute a on a.attrelid = c.oid "
         "where c.relnamespace = 'public'::regnamespace and c.relname = any($1) and a.attnum > 0 "
         "and not a.attisdropped and a.attgenerated = '' order by a.attnum",
         list(tables),
     )
     columns: dict[str, list[str]] = {}
     for row in found:
-        columns.setdefault(row["relname"], []).append(row["attname"])
+        columns.setdefault(row["relname"], []).append(row["column"])
     return columns

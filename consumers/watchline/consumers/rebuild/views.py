@@ -20,7 +20,8 @@ with recursive found (oid) as (
         join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
             and d.refclassid = 'pg_class'::regclass
         join pg_class v on v.oid = d.refobjid and v.relkind = 'v')
-select v.oid, n.nspname as schema, v.relname as name, pg_get_viewdef(v.oid) as definition,
+select v.oid, n.nspname as schema, v.relname as name, quote_ident(v.relname) as quoted,
+    pg_get_viewdef(v.oid) as definition,
     array(select distinct d.refobjid from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass
         and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid in (select oid from found)
         where r.ev_class = v.oid and d.refobjid <> v.oid) as reads
@@ -64,10 +65,10 @@ async def copy_views(connection: asyncpg.Connection) -> list[str]:
     await connection.execute(f"create schema {CHECKED}")
     await use(connection, FRESH, "public")
     for oid in TopologicalSorter({oid: row["reads"] for oid, row in views.items()}).static_order():
-        schema, name = COPIED_TO.get(views[oid]["schema"]), views[oid]["name"]
+        schema, name = COPIED_TO.get(views[oid]["schema"]), views[oid]["quoted"]
         if schema is not None:
             definition = qualified.sub(f"{CHECKED}.\\1", views[oid]["definition"])
-            await connection.execute(f'create view {schema}."{name}" as {definition}')
+            await connection.execute(f"create view {schema}.{name} as {definition}")
     if astray := [row[0] for row in await connection.fetch(ASTRAY, CHECKED, FRESH, list(UNTOUCHED))]:
         raise Misconfigured(
             f"views of `reporting` read what a rebuild does not know: {', '.join(astray)}",
