@@ -44,6 +44,8 @@ async def test_a_rebuild_of_sound_tables_changes_no_row_and_no_definition(
     assert await checksums(connection) == said
     old = await contents(connection, "watchline_old")
     assert old == {name: before[name] for name in old}
+    assert await connection.fetchval("select count(*) from stale_days") == 0
+    assert await connection.fetchval("select sum(runs) from pipeline_days") == len(before["runs"])
     assert await drop_old(connection)
     assert await definitions(database) == defined
 

@@ -18,7 +18,7 @@ from watchline.consumers.rebuild.older import keep_older
 from watchline.consumers.rebuild.reach import SIZE, Reach, older_epochs, reach_of, stood
 from watchline.consumers.rebuild.structure import create_fresh, require_sound
 from watchline.consumers.rebuild.swapping import REVISION, swap
-from watchline.consumers.rebuild.tables import FOLDED, FRESH, OLD, SPARE
+from watchline.consumers.rebuild.tables import FRESH, MOVED, OLD, REFILL, SPARE
 from watchline.consumers.sink.run_statements import SESSION
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured
@@ -91,6 +91,8 @@ async def rebuild(connection: asyncpg.Connection, settings: SinkSettings, wanted
         await connection.execute(f"vacuum (analyze) {fresh_tables()}")
         await catch_up(connection, fold, settings)
         held = await swap(connection, fold, settings, revision=revision)
+        report.stage("counting days")
+        await refill(connection)
         return Outcome(outcome.records, outcome.compared, outcome.kept, held_seconds=held)
 
 
@@ -121,13 +123,20 @@ async def catch_up(connection: asyncpg.Connection, fold: Fold, settings: SinkSet
         await fold.up_to(targets)
 
 
+async def refill(connection: asyncpg.Connection) -> None:
+    """Fill what is derived; a sink does the same beside us, and goes on when we die."""
+    await connection.execute("set search_path = public")
+    while await connection.fetchval(REFILL):
+        continue
+
+
 async def estimate(connection: asyncpg.Connection, settings: SinkSettings) -> tuple[Reach, int]:
     """What a rebuild would read, and the bytes that the tables take, which the fresh ones need again; changes nothing.
 
     Raises what `rebuild` would raise at its start, but for a log that does not reach back.
     """
     async with alone(connection), open_log(settings) as log:
-        return await survey(connection, log, settings), await connection.fetchval(SIZE, list(FOLDED)) or 0
+        return await survey(connection, log, settings), await connection.fetchval(SIZE, list(MOVED)) or 0
 
 
 async def drop_old(connection: asyncpg.Connection) -> bool:
@@ -181,4 +190,4 @@ def require_reach(reach: Reach) -> None:
 
 
 def fresh_tables() -> str:
-    return ", ".join(f"{FRESH}.{name}" for name in FOLDED)
+    return ", ".join(f"{FRESH}.{name}" for name in MOVED)
