@@ -24,22 +24,22 @@ VALUES = (
     "runs succeeded failed aborted unknown running inserts updates deletes total_rows duration_seconds timed_runs "
     "timed_seconds median_duration_seconds p95_duration_seconds counted_rows counted_seconds anomalous overdue "
     "backfills retried met late missed excused unseen"
-).split()
-WEEKLY = "runs failed ended timed_runs timed_seconds changed_rows".split()
+)
+WEEKLY = "runs failed ended timed_runs timed_seconds changed_rows"
 PARTS = {
     "lock": LOCK,
     "run_day": "'(coalesce(started_at, ended_at) at time zone ''UTC'')::date'",
     "slot_day": "'(due_at at time zone ''UTC'')::date'",
-    "columns": ", ".join([*KEY, *VALUES]),
-    "stored": ", ".join(f"d.{name}" for name in (*KEY, *VALUES)),
-    "changes": ", ".join(f"{name} = excluded.{name}" for name in VALUES),
+    "columns": ", ".join([*KEY, *VALUES.split()]),
+    "stored": ", ".join(f"d.{name}" for name in (*KEY, *VALUES.split())),
+    "changes": ", ".join(f"{name} = excluded.{name}" for name in VALUES.split()),
     "week": (
         "sum(d.runs) as runs, sum(d.failed + d.aborted) as failed, sum(d.runs - d.running) as ended, "
         "sum(d.timed_runs) as timed_runs, sum(d.timed_seconds) as timed_seconds, "
         "sum(d.inserts + d.updates + d.deletes) as changed_rows"
     ),
-    "week_columns": ", ".join(["week", "pipeline", *WEEKLY]),
-    "week_changes": ", ".join(f"{name} = excluded.{name}" for name in WEEKLY),
+    "week_columns": ", ".join(["week", "pipeline", *WEEKLY.split()]),
+    "week_changes": ", ".join(f"{name} = excluded.{name}" for name in WEEKLY.split()),
     "cell": (SCRIPTS / "cell.sql").read_text().rstrip(),
 }
 MARK = """
@@ -53,7 +53,7 @@ select (due_at at time zone 'UTC')::date, pipeline from expected_runs
 
 def upgrade() -> None:
     connection = op.get_bind()
-    for name in ("tables", "marks", "fold", "days", "weeks", "hours", "sla", "runs", "indexes"):
+    for name in ("tables", "marks", "fold", "days", "weeks", "sla", "runs", "indexes"):
         for statement in END.split((SCRIPTS / f"{name}.sql").read_text().format(**PARTS)):
             connection.exec_driver_sql(statement)
     connection.exec_driver_sql(MARK)

@@ -18,10 +18,9 @@ SCRIPTS = Path(__file__).parents[1] / "views" / "0015"
 # By what an end never changes, so that ends stay updates within their page. One column, whose values repeat: a fifth of
 # the size of an index of starts.
 INDEX = "create index runs_hour on runs ((date_trunc('hour', started_at at time zone 'UTC') at time zone 'UTC'))"
-UNUSED = "drop view if exists hours, run_hours"
 
 
 def upgrade() -> None:
     connection = op.get_bind()
-    for statement in (INDEX, (SCRIPTS / "hourly.sql").read_text(), UNUSED):
+    for statement in (INDEX, (SCRIPTS / "hourly.sql").read_text()):
         connection.exec_driver_sql(statement)

@@ -11,7 +11,10 @@ from brokers.apache import REPOSITORY
 
 VIEWS = REPOSITORY / "migrations" / "views" / "0011"
 MOMENT = "coalesce(r.started_at, r.ended_at) at time zone 'UTC'"
-PERIODS = {"daily": ("day", f"({MOMENT})::date"), "hourly": ("hour", f"date_trunc('hour', {MOMENT}) at time zone 'UTC'")}
+PERIODS = {
+    "daily": ("day", f"({MOMENT})::date"),
+    "hourly": ("hour", f"date_trunc('hour', {MOMENT}) at time zone 'UTC'"),
+}
 NAMES = ("daily", "hourly", "week_over_week", "sla")
 OPEN = {"sla": "stale_seconds, fresh_share"}  # these go by the clock, and are not what is stored
 

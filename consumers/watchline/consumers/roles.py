@@ -26,6 +26,7 @@ TABLES: dict[str, dict[str, str]] = {
         "run_attempts": "select, insert, update, delete",
         "run_ancestry": "select, insert, delete",
         "pipeline_days": "select, insert, update, delete",
+        "pipeline_weeks": "select, insert, update, delete",
         "stale_days": "select, delete",  # the marks are made by triggers, for whoever writes
         "watermarks": "select, insert, update",
         "watermark_history": "select, insert, delete",

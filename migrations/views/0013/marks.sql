@@ -5,8 +5,9 @@
 create function mark_days() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    cells text := format('select distinct day, pipeline from (select %s as day, pipeline from changed) c '
-        'where day is not null', tg_argv[0]);
+    -- The offset keeps the planner from reckoning each row's day three times.
+    cells text := format('select c.day, c.pipeline from (select distinct %s as day, pipeline from changed offset 0) c '
+        'where c.day is not null', tg_argv[0]);
     known text := format('exists (select from %I.stale_days s where s.day = c.day and s.pipeline = c.pipeline)',
         tg_table_schema);
 begin

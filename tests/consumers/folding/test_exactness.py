@@ -180,7 +180,9 @@ def record(chance: random.Random, revision: int) -> SinkRecord:
     name = f"{pipeline} {chance.randint(1, 15)}"
     kind = chance.random()
     if kind < 0.2:
-        return slot(due_at=at, state=chance.choice(("expected", "met", "late", "missed", "excused", "unknown")), **fields)
+        return slot(
+            due_at=at, state=chance.choice(("expected", "met", "late", "missed", "excused", "unknown")), **fields
+        )
     if kind < 0.5:
         return started(name, started_at=chance.choice((at, at, None)), attempt=chance.choice((1, 1, 2)), **fields)
     duration = chance.choice((None, 0, 1.5, chance.uniform(0, 1e6)))

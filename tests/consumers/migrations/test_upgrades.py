@@ -12,6 +12,7 @@ from brokers.databases import Postgres
 from brokers.dumps import dump_schema
 from releases.statements import say
 from security.logins import login
+from sinking.truth import all_differences, fold_all, make_truth
 from stack.contents import rows
 from watchline.consumers.migrations import migrate, scripts
 from watchline.consumers.roles import NOTIFIER, WRITER
@@ -33,6 +34,9 @@ NEWER = {
     "commands",
     "anomaly_feedback",
     "retention",
+    "pipeline_days",
+    "pipeline_weeks",
+    "stale_days",
 }
 # When it was written, by the clock of the database.
 CLOCKS = ("stored_at", "updated_at", "first_seen_at", "created_at", "attempted_at", "sent_at", "next_attempt_at")
@@ -80,6 +84,29 @@ async def test_services_of_the_version_before_write_the_same_rows_in_the_newest_
     assert {table: without_clocks(table, columns, found[table]) for table in columns} == {
         table: without_clocks(table, columns, expected[table]) for table in columns
     }
+
+
+async def test_days_that_were_there_are_counted_and_so_is_what_services_of_the_version_before_write(
+    empty_database: str,
+) -> None:
+    await migrate(empty_database, to="0003")
+    await fill(empty_database)
+    await migrate(empty_database)
+    connection = await asyncpg.connect(empty_database)
+    await make_truth(connection)
+
+    exact_at_once = await all_differences(connection)
+    folded = await fold_all(connection)
+    await connection.execute("delete from runs")
+    await fold_all(connection)
+    await speak(empty_database, "sink")
+
+    assert (exact_at_once, await all_differences(connection)) == ({}, {})
+    assert folded > 0
+    assert await connection.fetchval("select sum(runs) from reporting.daily") == await connection.fetchval(
+        "select count(*) from runs where started_at is not null or ended_at is not null"
+    )
+    await connection.close()
 
 
 async def fill(dsn: str) -> None:

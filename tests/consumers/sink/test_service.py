@@ -20,6 +20,7 @@ from watchline.schemas.records import RunRecord
 from watchline.schemas.topics import Topics
 
 RUNS = "select count(*) from runs"
+MARKS = "select count(*) from stale_days"
 
 
 def runs(number: int, *, first: int = 0) -> list[RunRecord]:
@@ -48,6 +49,22 @@ async def test_what_the_streams_write_is_stored_and_read_once(
         (topics.incidents, 0, 1),
         (topics.dead_letters, 0, 1),
     }
+
+
+async def test_what_was_stored_is_folded_into_days_also_by_a_sink_that_starts_again(
+    broker: Broker, topics: Topics, database: str, connection: asyncpg.Connection
+) -> None:
+    settings = settings_for(broker, topics, database)
+    await produce(broker, topics, runs(120))
+    async with running(settings):
+        await until(connection, "select sum(runs) from pipeline_days", 120)
+        await until(connection, MARKS, 0)
+    await connection.execute("insert into stale_days select day, pipeline from pipeline_days")
+
+    async with running(settings):
+        await until(connection, MARKS, 0)
+
+    assert await connection.fetchval("select sum(runs) from pipeline_weeks") == 120
 
 
 async def test_a_sink_that_starts_again_reads_on_where_postgres_stands(

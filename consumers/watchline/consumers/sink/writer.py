@@ -95,7 +95,7 @@ class Writer:
             return refused
 
     async def fold(self, cells: int) -> int:
-        """Count up to so many marked days of pipelines anew, in a transaction of its own, and return how many it were."""
+        """Count up to so many marked days of pipelines anew, all or none, and return how many that were."""
         connection = await self._open()
         async with connection.transaction(isolation="read_committed"):
             folded: int = await connection.fetchval(FOLD, cells)
