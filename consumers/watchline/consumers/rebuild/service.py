@@ -9,6 +9,7 @@ from typing import Protocol
 
 import asyncpg
 
+from watchline.consumers import locks
 from watchline.consumers.rebuild.carrying import carry
 from watchline.consumers.rebuild.checksums import Comparison, compare
 from watchline.consumers.rebuild.fold import Fold
@@ -24,7 +25,6 @@ from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured
 from watchline.schemas.failpoints import failpoint
 
-LOCK = 7_226_924_004
 NEARLY = 2000  # records that may be folded while the sink waits
 ROUNDS = 20
 # Ours is a long transaction, and nobody waits for its rows.
@@ -143,7 +143,7 @@ async def drop_old(connection: asyncpg.Connection) -> bool:
 @asynccontextmanager
 async def alone(connection: asyncpg.Connection) -> AsyncIterator[None]:
     """As the owner of the tables, and the only rebuild of this database; Misconfigured when either can't be."""
-    if not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
+    if not await connection.fetchval("select pg_try_advisory_lock($1)", locks.REBUILD):
         raise Misconfigured("another rebuild is under way in this database", hint="wait until it is done")
     try:
         owner = await require_sound(connection)
@@ -157,7 +157,7 @@ async def alone(connection: asyncpg.Connection) -> AsyncIterator[None]:
     finally:
         if not connection.is_closed():
             await connection.execute("reset role")
-            await connection.execute("select pg_advisory_unlock($1)", LOCK)
+            await connection.execute("select pg_advisory_unlock($1)", locks.REBUILD)
 
 
 async def survey(connection: asyncpg.Connection, log: Log, settings: SinkSettings) -> Reach:
