@@ -74,7 +74,7 @@ def report(outcome: Outcome, place: str) -> None:
     out.print(table_of(outcome.compared), soft_wrap=False)
     for name, count in outcome.kept.items():
         say(f"{name}: {count:,} rows that the log can't give back are kept")
-    if outcome.held_seconds is None:
+    if not outcome.swapped:
         raise WatchlineError(
             f"{len(outcome.different)} views would differ: {', '.join(outcome.different)}; nothing was swapped",
             hint="the new tables stand in the schema watchline_rebuild for you to look at, until --drop-old or the "

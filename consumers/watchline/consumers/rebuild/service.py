@@ -34,8 +34,11 @@ OUR_SESSION = "set idle_in_transaction_session_timeout = 0; set statement_timeou
 class Report(Protocol):
     """What hears how it goes."""
 
-    def stage(self, title: str, total: int | None = None) -> None: ...
-    def folded(self, records: int) -> None: ...
+    def stage(self, title: str, total: int | None = None) -> None:
+        """Another step begins; `total` is how many records it has."""
+
+    def folded(self, records: int) -> None:
+        """So many more records are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,12 @@ class Outcome:
 
     @property
     def swapped(self) -> bool:
+        """Whether the fresh tables are in force."""
         return self.held_seconds is not None
 
     @property
     def different(self) -> list[str]:
+        """The views that say other things than before."""
         return [one.view for one in self.compared if not one.equal]
 
 
@@ -173,6 +178,7 @@ async def survey(connection: asyncpg.Connection, log: Log, settings: SinkSetting
 
 
 def require_reach(reach: Reach) -> None:
+    """Misconfigured when the log does not give everything back."""
     if gaps := reach.gaps():
         raise Misconfigured(
             f"the log does not reach back to the beginning: {'; '.join(gaps)}",
@@ -181,4 +187,5 @@ def require_reach(reach: Reach) -> None:
 
 
 def fresh_tables() -> str:
+    """The fresh tables by their full names, as a list of SQL."""
     return ", ".join(f"{FRESH}.{name}" for name in FOLDED)
