@@ -7,10 +7,9 @@ import asyncio
 import click
 
 from watchline.cli.console import err, out
-from watchline.cli.dead_letters.redriving import check_topics_exist
 from watchline.cli.failures import say
 from watchline.cli.logs import configure_command_logs
-from watchline.cli.reach import describe_dsn, tables
+from watchline.cli.reach import check_topics_exist, describe_dsn, tables
 from watchline.cli.rebuild.display import Progressing, lines_of, table_of
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.consumers import rebuild as rebuilding
