@@ -17,6 +17,7 @@ from watchline.cli.handshake import REFUSED_LOGIN, find_refusal, refused_login
 from watchline.consumers.database import UNREADABLE, refused_certificate, unreadable_dsn
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.schemas.topics import Topics
 
 PATIENCE_SECONDS = 3.0
 OLD_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
@@ -122,6 +123,15 @@ async def check_kafka(kafka: KafkaConnection) -> None:
     """Return when Kafka answers; see `kafka_admin` for the errors."""
     async with kafka_admin(kafka):
         return
+
+
+async def check_topics_exist(kafka: KafkaConnection, topics: Topics) -> None:
+    """Misconfigured when one of ours is missing: a client would create it, with the broker's idea of partitions."""
+    async with kafka_admin(kafka) as admin:
+        existing = set(await admin.list_topics())
+    missing = [name for name in (*topics.sources, *topics.outputs) if name not in existing]
+    if missing:
+        raise Misconfigured(f"topics are missing: {', '.join(missing)}", hint="run `watchline topics create`")
 
 
 async def check_postgres(dsn: str) -> None:

@@ -35,6 +35,7 @@ async def carry_late(connection: asyncpg.Connection, own_topics: Iterable[str]) 
 async def carry_own(
     connection: asyncpg.Connection, columns: dict[str, list[str]], own_topics: Iterable[str], *, older: bool
 ) -> int:
+    """Incidents of ingestion, and decisions about letters; how many letters the log did not give back."""
     for name in OWN:
         names = ", ".join(columns[name])
         await connection.execute(f"delete from {FRESH}.{name} where revision = 0")  # noqa: S608 - constants

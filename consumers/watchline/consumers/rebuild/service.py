@@ -9,6 +9,7 @@ from typing import Protocol
 
 import asyncpg
 
+from watchline.consumers import locks
 from watchline.consumers.rebuild.carrying import carry
 from watchline.consumers.rebuild.checksums import Comparison, compare
 from watchline.consumers.rebuild.fold import Fold
@@ -24,7 +25,6 @@ from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured
 from watchline.schemas.failpoints import failpoint
 
-LOCK = 7_226_924_004
 NEARLY = 2000  # records that may be folded while the sink waits
 ROUNDS = 20
 # Ours is a long transaction, and nobody waits for its rows.
@@ -34,8 +34,11 @@ OUR_SESSION = "set idle_in_transaction_session_timeout = 0; set statement_timeou
 class Report(Protocol):
     """What hears how it goes."""
 
-    def stage(self, title: str, total: int | None = None) -> None: ...
-    def folded(self, records: int) -> None: ...
+    def stage(self, title: str, total: int | None = None) -> None:
+        """Another step begins; `total` is how many records it has."""
+
+    def folded(self, records: int) -> None:
+        """So many more records are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,12 @@ class Outcome:
 
     @property
     def swapped(self) -> bool:
+        """Whether the fresh tables are in force."""
         return self.held_seconds is not None
 
     @property
     def different(self) -> list[str]:
+        """The views that say other things than before."""
         return [one.view for one in self.compared if not one.equal]
 
 
@@ -152,7 +157,7 @@ async def drop_old(connection: asyncpg.Connection) -> bool:
 @asynccontextmanager
 async def alone(connection: asyncpg.Connection) -> AsyncIterator[None]:
     """As the owner of the tables, and the only rebuild of this database; Misconfigured when either can't be."""
-    if not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
+    if not await connection.fetchval("select pg_try_advisory_lock($1)", locks.REBUILD):
         raise Misconfigured("another rebuild is under way in this database", hint="wait until it is done")
     try:
         owner = await require_sound(connection)
@@ -166,7 +171,7 @@ async def alone(connection: asyncpg.Connection) -> AsyncIterator[None]:
     finally:
         if not connection.is_closed():
             await connection.execute("reset role")
-            await connection.execute("select pg_advisory_unlock($1)", LOCK)
+            await connection.execute("select pg_advisory_unlock($1)", locks.REBUILD)
 
 
 async def survey(connection: asyncpg.Connection, log: Log, settings: SinkSettings) -> Reach:
@@ -182,6 +187,7 @@ async def survey(connection: asyncpg.Connection, log: Log, settings: SinkSetting
 
 
 def require_reach(reach: Reach) -> None:
+    """Misconfigured when the log does not give everything back."""
     if gaps := reach.gaps():
         raise Misconfigured(
             f"the log does not reach back to the beginning: {'; '.join(gaps)}",
@@ -190,4 +196,5 @@ def require_reach(reach: Reach) -> None:
 
 
 def fresh_tables() -> str:
+    """The fresh tables by their full names, as a list of SQL."""
     return ", ".join(f"{FRESH}.{name}" for name in MOVED)

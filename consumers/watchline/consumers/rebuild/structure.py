@@ -106,6 +106,7 @@ async def create_fresh(connection: asyncpg.Connection) -> None:
 
 
 async def copy_tables(connection: asyncpg.Connection, names: list[str]) -> None:
+    """Empty tables in FRESH, with the keys, constraints and indexes of those in `public`."""
     await use(connection, "public")  # so that definitions leave the schema out
     tables = await connection.fetch(TABLES, names)
     statements = [

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import asyncpg
 import structlog
 
-from watchline.consumers import migrations
+from watchline.consumers import locks
 from watchline.consumers.rebuild.carrying import carry_late
 from watchline.consumers.rebuild.fold import Fold
 from watchline.consumers.rebuild.letters import end_numbers
@@ -75,7 +75,7 @@ async def swap_now(connection: asyncpg.Connection, fold: Fold, settings: SinkSet
 
 async def hold_migrations(connection: asyncpg.Connection, revision: str) -> None:
     """Keep migrations out until the transaction ends; Misconfigured when there was one since `revision`."""
-    free = await connection.fetchval("select pg_try_advisory_xact_lock($1)", migrations.LOCK)
+    free = await connection.fetchval("select pg_try_advisory_xact_lock($1)", locks.MIGRATIONS)
     if not free or await connection.fetchval(REVISION) != revision:
         raise Misconfigured("the tables are being migrated, or were since this began", hint="rebuild once more")
 
