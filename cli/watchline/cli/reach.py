@@ -108,10 +108,15 @@ async def tables(dsn: str, *, rights: str, lost: str | None = None) -> AsyncIter
             raise Misconfigured(
                 f"the schema of {describe_dsn(dsn)} is older than this version: {error}", hint="run `watchline migrate`"
             ) from error
-        except asyncpg.InsufficientPrivilegeError as error:
+        except (asyncpg.InsufficientPrivilegeError, asyncpg.ReadOnlySQLTransactionError) as error:
             raise Misconfigured(
                 f"Postgres at {describe_dsn(dsn)} refuses: {error}",
                 hint=f"the user in WATCHLINE_POSTGRES_DSN must {rights}",
+            ) from error
+        except asyncpg.QueryCanceledError as error:
+            raise Unavailable(
+                f"Postgres at {describe_dsn(dsn)} gave up: {error}",
+                hint="ask for less, or give the user in WATCHLINE_POSTGRES_DSN a longer statement_timeout",
             ) from error
         except AWAY as error:
             raise Unavailable(
