@@ -2,7 +2,7 @@
 
     python -m bench [--only streams,sink,…] [--quick] [--broker HOST:PORT] [--json FILE]
 
-Parts: streams, sink, latency, sdk, memory, restart (with --broker only), detection.
+Parts: streams, sink, reporting, latency, sdk, memory, restart (with --broker only), detection.
 Each part runs in processes of its own and can be run alone: `python -m bench.<part> --help`. A budget that is missed
 is a result, and the exit code stays 0; it is 1 when something could not be measured. `--quick` shows that all of it
 works; its figures are too few to be quoted. Benchmarks want a quiet machine: the load is printed with the table.
@@ -57,7 +57,7 @@ def parse() -> argparse.Namespace:
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", type=names_of, help="parts, by commas")
-    parser.add_argument("--quick", action="store_true", help="minutes instead of a quarter of an hour")
+    parser.add_argument("--quick", action="store_true", help="a few minutes instead of twenty")
     parser.add_argument("--broker", help="host:port of a real Kafka for streams, latency and restart")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file as well")
     return parser.parse_args()

@@ -99,6 +99,12 @@ PARTS = (
         takes_broker=True,
     ),
     Part("sink", ("--rounds", "1"), ("--rounds", "1", "--rows", "10000"), read_sink, times=3),
+    Part(
+        "reporting",
+        (),
+        ("--runs", "200000", "--repeats", "2", "--rounds", "1", "--rows", "10000"),
+        read_figures,
+    ),
     Part("latency", (), ("--rounds", "1", "--seconds", "6", "--warmup", "3"), read_figures, takes_broker=True),
     Part("sdk", (), ("--rounds", "2"), read_figures),
     Part("memory", (), ("--rounds", "1", "--pipelines", "4000"), read_figures),

@@ -22,9 +22,9 @@ import pstats
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -34,34 +34,16 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.parts import SINK_BUDGET
+from bench.storing import NOON, WritePath, decoded, raws_of
 from watchline.cli.local.postgres import EmbeddedPostgres
 from watchline.consumers.migrations import migrate
-from watchline.consumers.sink.incoming import Incoming
-from watchline.consumers.sink.offsets import Advance
-from watchline.consumers.sink.reading import decode_all, reading_ahead
 from watchline.consumers.sink.run_rows import row_from
 from watchline.consumers.sink.run_statements import COLUMNS
 from watchline.consumers.sink.runs import row_of
-from watchline.consumers.sink.writer import Batch, Writer
 from watchline.schemas.records import RunRecord
 
-PLACE = ("bench.state", 0)
-NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 PIPELINES = 500
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_wal_size": "4GB"}
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """A Kafka record as the consumer hands it over."""
-
-    value: bytes
-    offset: int
-    topic: str = "bench.state"
-    partition: int = 0
-    key: bytes = b"orders"
-    timestamp: int = 1_796_040_000_000
-    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 def run_id(number: int) -> UUID:
@@ -109,22 +91,12 @@ def ended(number: int) -> RunRecord:
     )
 
 
-def raws_of(records: Iterable[RunRecord]) -> list[Raw]:
-    """The records as Kafka has them."""
-    return [Raw(record.model_dump_json(exclude_none=True).encode(), offset) for offset, record in enumerate(records)]
-
-
-def decoded(records: list[RunRecord]) -> list[Incoming]:
-    """The records as the sink has them after decoding."""
-    return [Incoming(Raw(b"", offset), row_from(record)) for offset, record in enumerate(records)]
-
-
 class Bench:
-    """A writer and a plain connection on one database."""
+    """The write path and a plain connection on one database."""
 
     def __init__(self, dsn: str, *, rows: int, batch: int) -> None:
         self.rows, self.batch = rows, batch
-        self.writer = Writer(dsn, log_epoch=0, alert_max_age=timedelta(days=1))
+        self.path = WritePath(dsn, batch=batch)
         self.dsn = dsn
         starts, ends = [started(number) for number in range(rows)], [ended(number) for number in range(rows)]
         self.rows_to_copy = [row_from(record) for record in ends]
@@ -135,18 +107,18 @@ class Bench:
     async def open(self) -> None:
         self.connection = await asyncpg.connect(self.dsn)
         await self.connection.execute("create table copied (like runs including all)")
-        self.fence = (await self.writer.claim([PLACE], owner="bench"))[PLACE].fence
+        await self.path.open()
         gc.freeze()  # our own records to measure with would slow down every collection, and a sink holds one batch
 
     async def close(self) -> None:
         await self.connection.close()
-        await self.writer.close()
+        await self.path.close()
 
     async def empty(self, *, known: bool = False) -> None:
         """Empty tables, or the starts of all runs in them; what the last measurement left to write is written."""
         await self.connection.execute("truncate runs, copied, pipelines, pipeline_days, pipeline_weeks, stale_days")
         if known:
-            await self.store(self.starts)
+            await self.path.store(self.starts)
         await self.connection.execute("vacuum analyze runs")
         await self.connection.execute("checkpoint")
 
@@ -156,38 +128,15 @@ class Bench:
             rows = map(row_of, self.rows_to_copy[first : first + self.batch])
             await self.connection.copy_records_to_table("copied", records=rows, columns=COLUMNS)
 
-    async def store(self, items: list[Incoming]) -> None:
-        """From decoded records to rows."""
-        for first in range(0, len(items), self.batch):
-            await self._write(items[first : first + self.batch])
-
-    async def store_bytes(self, raws: list[Raw]) -> None:
-        """From the bytes of the records to rows, reading ahead."""
-        fetches = iter([raws[first : first + self.batch] for first in range(0, len(raws), self.batch)])
-
-        async def read_next() -> list[Incoming] | None:
-            fetched = next(fetches, None)
-            return None if fetched is None else await decode_all(fetched, now=NOON, log_epoch=0)
-
-        async with reading_ahead(read_next) as ahead:
-            while (items := await ahead.take()) is not None:
-                ahead.begin()
-                await self._write(items)
-
-    async def _write(self, items: list[Incoming]) -> None:
-        place = Advance(*PLACE, items[-1].source.offset + 1, self.fence)
-        refused = await self.writer.store(Batch(items, [place], read_at=NOON))
-        assert refused == 0
-
 
 Measured = tuple[str, bool, Callable[[Bench], Awaitable[None]]]
 MEASURED: tuple[Measured, ...] = (
     ("plain COPY", False, lambda bench: bench.copy()),
-    ("new runs", False, lambda bench: bench.store(bench.ends)),
-    ("new runs, with decoding", False, lambda bench: bench.store_bytes(bench.end_bytes)),
-    ("start and end in one batch, with decoding", False, lambda bench: bench.store_bytes(bench.all_bytes)),
-    ("ends of known runs", True, lambda bench: bench.store(bench.ends)),
-    ("ends of known runs, with decoding", True, lambda bench: bench.store_bytes(bench.end_bytes)),
+    ("new runs", False, lambda bench: bench.path.store(bench.ends)),
+    ("new runs, with decoding", False, lambda bench: bench.path.store_bytes(bench.end_bytes)),
+    ("start and end in one batch, with decoding", False, lambda bench: bench.path.store_bytes(bench.all_bytes)),
+    ("ends of known runs", True, lambda bench: bench.path.store(bench.ends)),
+    ("ends of known runs, with decoding", True, lambda bench: bench.path.store_bytes(bench.end_bytes)),
 )
 
 
@@ -225,7 +174,7 @@ async def profile(dsn: str, *, rows: int, batch: int) -> None:
     await bench.empty()
     profiler = cProfile.Profile()
     profiler.enable()
-    await bench.store_bytes(bench.end_bytes)
+    await bench.path.store_bytes(bench.end_bytes)
     profiler.disable()
     await bench.close()
     pstats.Stats(profiler).sort_stats("tottime").print_stats(18)

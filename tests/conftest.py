@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+import asyncpg
 import pytest
 from aiokafka.errors import KafkaError
 
@@ -127,6 +128,13 @@ async def database(postgres: Postgres, template_database: str) -> AsyncIterator[
     name = f"t_{uuid4().hex[:12]}"
     yield await create_database(postgres, name, template=template_database)
     await drop_database(postgres, name)
+
+
+@pytest.fixture
+async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
+    opened = await asyncpg.connect(database)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
 
 from slack.fake import FakeSlack
 from stack.serving import Serve, serving
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

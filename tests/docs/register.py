@@ -45,6 +45,8 @@ SHOWN: dict[str, dict[str, str]] = {
         'make bench ARGS="--json figures.json"': BENCH,
         ".venv/bin/python -m bench.latency --help": "tests/bench/test_commands.py::"
         "test_every_part_can_be_called_by_itself",
+        ".venv/bin/python -m bench.reporting --runs 20000000 --keep /var/tmp/watchline": "tests/bench/"
+        "test_reporting.py::test_the_command_of_the_guide_is_understood",
     },
     "docs/guarantees.md": {
         "make faults": MAKE,

@@ -54,7 +54,9 @@ def test_there_are_twenty_questions_and_each_has_an_answer() -> None:
 async def test_a_question_is_answered_as_printed(reader: asyncpg.Connection[Any], number: int) -> None:
     query, printed = ASKED[number]
 
-    assert await answer(reader, query) == printed
+    for zone in ("UTC", "Asia/Tokyo", "Pacific/Kiritimati", "America/Los_Angeles"):
+        await reader.execute(f"set timezone to '{zone}'")
+        assert await answer(reader, query) == printed, zone
 
 
 def statements() -> Iterator[tuple[str, str]]:

@@ -13,8 +13,8 @@ import asyncpg
 import click
 from rich.table import Table
 
+from watchline.cli.consent import confirm
 from watchline.cli.console import err, out
-from watchline.cli.dead_letters.choice import confirm
 from watchline.cli.failures import say
 from watchline.cli.logs import configure_command_logs
 from watchline.cli.reach import tables

@@ -17,6 +17,7 @@ from watchline.cli.handshake import REFUSED_LOGIN, find_refusal, refused_login
 from watchline.consumers.database import UNREADABLE, refused_certificate, unreadable_dsn
 from watchline.schemas.connection import KafkaConnection
 from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.schemas.topics import Topics
 
 PATIENCE_SECONDS = 3.0
 OLD_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
@@ -107,10 +108,15 @@ async def tables(dsn: str, *, rights: str, lost: str | None = None) -> AsyncIter
             raise Misconfigured(
                 f"the schema of {describe_dsn(dsn)} is older than this version: {error}", hint="run `watchline migrate`"
             ) from error
-        except asyncpg.InsufficientPrivilegeError as error:
+        except (asyncpg.InsufficientPrivilegeError, asyncpg.ReadOnlySQLTransactionError) as error:
             raise Misconfigured(
                 f"Postgres at {describe_dsn(dsn)} refuses: {error}",
                 hint=f"the user in WATCHLINE_POSTGRES_DSN must {rights}",
+            ) from error
+        except asyncpg.QueryCanceledError as error:
+            raise Unavailable(
+                f"Postgres at {describe_dsn(dsn)} gave up: {error}",
+                hint="ask for less, or give the user in WATCHLINE_POSTGRES_DSN a longer statement_timeout",
             ) from error
         except AWAY as error:
             raise Unavailable(
@@ -122,6 +128,15 @@ async def check_kafka(kafka: KafkaConnection) -> None:
     """Return when Kafka answers; see `kafka_admin` for the errors."""
     async with kafka_admin(kafka):
         return
+
+
+async def check_topics_exist(kafka: KafkaConnection, topics: Topics) -> None:
+    """Misconfigured when one of ours is missing: a client would create it, with the broker's idea of partitions."""
+    async with kafka_admin(kafka) as admin:
+        existing = set(await admin.list_topics())
+    missing = [name for name in (*topics.sources, *topics.outputs) if name not in existing]
+    if missing:
+        raise Misconfigured(f"topics are missing: {', '.join(missing)}", hint="run `watchline topics create`")
 
 
 async def check_postgres(dsn: str) -> None:

@@ -1,4 +1,4 @@
-"""Opening a Postgres connection, with errors that say what to do."""
+"""Opening a Postgres connection, with errors that say what to do, and reading what asyncpg answers."""
 
 from __future__ import annotations
 
@@ -65,3 +65,8 @@ def unreadable_dsn() -> Misconfigured:
         "WATCHLINE_POSTGRES_DSN can't be used: it is no URL",
         hint="write it as postgresql://user:password@host:5432/database, with %23 for # and so on in the password",
     )
+
+
+def rows_of(tag: str) -> int:
+    """How many rows a statement touched, by its command tag: the number in `DELETE 3` or `INSERT 0 3`."""
+    return int(tag.rpartition(" ")[2])

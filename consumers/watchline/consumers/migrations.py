@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from watchline.consumers import locks
 from watchline.consumers.database import connect
 from watchline.consumers.roles import bring_roles
 from watchline.schemas.errors import Misconfigured
@@ -19,7 +20,6 @@ from watchline.schemas.failpoints import failpoint
 
 log = structlog.get_logger(__name__)
 
-LOCK = 7_226_924_001  # any number, the same in every version
 LOCK_TIMEOUT = "30s"  # rather fail than queue behind a long query and block every writer behind us
 HERE = Path(__file__).resolve()
 PLACES = (HERE.parent / "migrations_data", HERE.parents[3] / "migrations")  # installed; checkout
@@ -38,7 +38,7 @@ async def migrate(dsn: str, *, to: str = "head") -> list[str]:
     engine = create_async_engine("postgresql+asyncpg://", async_creator=open_connection, poolclass=NullPool)
     try:
         async with engine.begin() as connection:
-            await connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+            await connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": locks.MIGRATIONS})
             await connection.execute(text(f"set local lock_timeout = '{LOCK_TIMEOUT}'"))
             applied = await connection.run_sync(upgrade, to)
             raw = await connection.get_raw_connection()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -9,13 +8,6 @@ import pytest
 from watchline.cli.demo import arrival as arrivals
 from watchline.cli.demo.arrival import Arrival
 from watchline.schemas.errors import Unavailable
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
 
 
 async def test_what_does_not_move_is_given_up_with_its_numbers(

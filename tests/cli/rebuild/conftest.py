@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -15,13 +14,6 @@ from rebuilding.stored import store
 from rebuilding.story import decide, story
 from watchline.cli.main import run
 from watchline.schemas.topics import Topics
-
-
-@pytest.fixture
-async def connection(database: str) -> AsyncIterator[asyncpg.Connection]:
-    opened = await asyncpg.connect(database)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

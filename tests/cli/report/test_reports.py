@@ -12,11 +12,15 @@ from typing import Any
 
 import asyncpg
 import pytest
+from rich.console import Console
 
 from deciding.calls import Call
 from sinking.records import advanced, anomaly, declared, ended, incident, slot
 from sinking.tables import Sinking
+from watchline.cli.report.answers import answer_with_days
 from watchline.cli.report.command import first_of_month
+from watchline.cli.report.layouts import GIVING_WAY, table_of
+from watchline.cli.report.questions import ANOMALIES, DAILY, EDGES, PIPELINES, SLA, Question
 from watchline.schemas.records import SinkRecord
 
 NOW = datetime.now(UTC)
@@ -185,3 +189,63 @@ def test_a_direction_without_a_dataset_is_refused(call: Call) -> None:
 @pytest.mark.parametrize(("back", "expected"), [(0, date(2026, 1, 1)), (1, date(2025, 12, 1)), (13, date(2024, 12, 1))])
 def test_months_are_counted_back_over_new_year(back: int, expected: date) -> None:
     assert first_of_month(date(2026, 1, 31), back=back) == expected
+
+
+@pytest.mark.parametrize("question", [PIPELINES, DAILY, SLA, ANOMALIES, EDGES], ids=lambda question: question.view)
+@pytest.mark.parametrize("width", [1, 30, 40, 80])
+def test_names_are_told_on_a_narrow_terminal(question: Question, width: int) -> None:
+    row = dict.fromkeys(question.columns, 1234.5) | dict.fromkeys(GIVING_WAY, "kafka_" * 20)
+    printed = io.StringIO()
+    console = Console(width=max(width, 30), file=printed)
+
+    console.print(table_of(question, [row], width=width))
+
+    lines = printed.getvalue().splitlines()
+    assert lines[0].split()[0] == next(iter(question.shown.values())).split()[0]
+    assert width == 1 or "kafka_" in lines[1]
+    assert "… …" not in lines[0]
+
+
+def test_a_day_of_another_year_is_not_taken_for_one_of_this(call: Call, fill: Fill) -> None:
+    fill(run_of("stock", "old", ago=timedelta(days=800)))
+    ended_at = NOW - timedelta(days=800)
+
+    assert f"{ended_at:%Y-%m-%d %H:%M}" in call("report", "pipelines").out
+    assert f"{ended_at - timedelta(minutes=6):%Y-%m-%d}" in call("report", "daily", "--days", "900").out
+
+
+def test_a_number_is_written_out_in_csv(call: Call, fill: Fill) -> None:
+    fill(run_of("stock", "one", total_rows=0, duration_seconds=7))
+
+    (day,) = csv.DictReader(io.StringIO(call("report", "daily", "--format", "csv").out))
+
+    assert [day[column] for column in ("error_share", "throughput", "total_rows", "avg_duration_seconds")] == [
+        "0", "0", "0", "7",
+    ]  # fmt: skip
+
+
+def test_datasets_of_the_same_name_have_a_tree_each(call: Call, fill: Fill) -> None:
+    orders, copy = ({"name": "orders", "type": kind, "group": "g"} for kind in ("postgres", "s3"))
+    fill(
+        declared("load", sources=(orders,), targets=({"name": "stock", "type": "postgres", "group": "g"},)),
+        declared("share", sources=(copy,), targets=({"name": "mail", "type": "smtp", "group": "g"},)),
+    )
+
+    trees = call("report", "lineage", "orders").out
+    rows = objects(call("report", "lineage", "orders", "--format", "json").out)
+
+    assert [line.split(" ▶")[0] for line in trees.splitlines() if "▶" in line] == [
+        "orders (postgres, g)", "orders (s3, g)",
+    ]  # fmt: skip
+    assert [(row["dataset_type"], row["reached"]) for row in rows] == [("postgres", "stock"), ("s3", "mail")]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Africa/Cairo"])
+def test_two_weeks_have_their_days_where_a_midnight_is_missing(database: str, fill: Fill, zone: str) -> None:
+    today = date(2026, 5, 7)  # the clocks of Cairo went from midnight to one on the first of these days
+    fill(run_of("stock", "one", ago=NOW - datetime(2026, 5, 7, 12, tzinfo=UTC)))
+    dsn = f"{database}{'&' if '?' in database else '?'}timezone={zone}"
+
+    _, days = asyncio.run(answer_with_days(dsn, PIPELINES, {}, limit=1, today=today))
+
+    assert days["stock"] == ([0] * 13 + [1], [0] * 14)

@@ -20,7 +20,8 @@ from watchline.consumers.roles import NOTIFIER, WRITER
 REVISIONS = [one.revision for one in ScriptDirectory(str(scripts())).walk_revisions()][::-1]
 COLUMNS = """
 select table_name, string_agg(format('%I', column_name), ', ' order by ordinal_position)
-from information_schema.columns where table_schema = 'public' and table_name <> 'alembic_version' group by 1 order by 1
+from information_schema.columns join information_schema.tables using (table_schema, table_name)
+where table_schema = 'public' and table_type = 'BASE TABLE' and table_name <> 'alembic_version' group by 1 order by 1
 """
 # What services of 0003 know nothing of.
 NEWER = {
@@ -32,10 +33,10 @@ NEWER = {
     "alert_storms",
     "commands",
     "anomaly_feedback",
+    "retention",
     "pipeline_days",
     "pipeline_weeks",
     "stale_days",
-    "retention",
 }
 # When it was written, by the clock of the database.
 CLOCKS = ("stored_at", "updated_at", "first_seen_at", "created_at", "attempted_at", "sent_at", "next_attempt_at")

@@ -13,7 +13,6 @@ from brokers.kinds import Broker
 from rebuilding.calls import Heard, call, checksums, contents
 from rebuilding.story import DAMAGE, story
 from sinking.services import produce, running, until
-from sinking.truth import all_differences, fold_all, make_truth
 from watchline.consumers.rebuild import drop_old
 from watchline.consumers.rebuild.checksums import FOLLOW
 from watchline.consumers.sink.settings import SinkSettings
@@ -45,6 +44,8 @@ async def test_a_rebuild_of_sound_tables_changes_no_row_and_no_definition(
     assert await checksums(connection) == said
     old = await contents(connection, "watchline_old")
     assert old == {name: before[name] for name in old}
+    assert await connection.fetchval("select count(*) from stale_days") == 0
+    assert await connection.fetchval("select sum(runs) from pipeline_days") == len(before["runs"])
     assert await drop_old(connection)
     assert await definitions(database) == defined
 
@@ -69,25 +70,6 @@ async def test_damaged_tables_say_again_what_the_log_says(stored: SinkSettings, 
     assert set(refused.different) == set(accepted.different) == set(said) - spared - set(FOLLOW)
     assert await checksums(connection) == said
     assert await connection.fetch("select * from alert_outbox order by alert_id") == outbox
-
-
-async def test_days_are_counted_anew_and_go_on_being_counted(
-    stored: SinkSettings, connection: asyncpg.Connection
-) -> None:
-    await make_truth(connection)
-    await fold_all(connection)
-    await connection.execute("update pipeline_days set runs = runs + 7; delete from pipeline_weeks")
-    assert await all_differences(connection) != {}
-
-    outcome = await call(stored, accept_differences=True)
-
-    assert outcome.swapped
-    assert await all_differences(connection) == {}
-    assert await connection.fetchval("select count(*) from pipeline_weeks") > 0, "counted before the swap"
-    await connection.execute("delete from runs where ctid in (select ctid from runs limit 3)")
-    assert await all_differences(connection) == {}
-    assert await fold_all(connection) > 0
-    assert await all_differences(connection) == {}
 
 
 async def test_a_refused_difference_leaves_every_row_as_it_was(

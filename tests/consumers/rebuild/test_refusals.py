@@ -10,7 +10,7 @@ from brokers.kinds import Broker
 from rebuilding.calls import call, contents
 from security.logins import login
 from sinking.services import settings_for
-from watchline.consumers import migrations
+from watchline.consumers import locks
 from watchline.consumers.rebuild import log
 from watchline.consumers.roles import WRITER
 from watchline.consumers.sink.settings import SinkSettings
@@ -80,7 +80,7 @@ async def test_tables_that_are_being_migrated_are_not_swapped(
     stored: SinkSettings, connection: asyncpg.Connection
 ) -> None:
     before = await contents(connection)
-    await connection.execute("select pg_advisory_lock($1::bigint)", migrations.LOCK)
+    await connection.execute("select pg_advisory_lock($1::bigint)", locks.MIGRATIONS)
 
     with pytest.raises(Misconfigured, match="are being migrated"):
         await call(stored)

@@ -152,3 +152,14 @@ async def test_months_are_those_of_utc_wherever_the_reader_is(connection: asyncp
     await stale(connection, march(1), march(2))
 
     assert await shown(connection, "sla", "month, met, stale_seconds") == [(MARCH, 0, DAY), (APRIL, 1, 0)]
+
+
+async def test_a_month_whose_incidents_are_pruned_is_not_called_fresh(connection: asyncpg.Connection) -> None:
+    await pipeline(connection, freshness_seconds=3600, first_seen_at=EARLY)
+    await stale(connection, march(2), march(3))
+    await put(connection, "retention", table_name="incidents", noted_at=march(1), kept_from=march(1))
+    assert [row[2] is None for row in await spring(connection)] == [True, False, False]
+
+    await connection.execute("update retention set kept_from = $1", march(1) + timedelta(microseconds=1))
+
+    assert [row[2] is None for row in await spring(connection)] == [True, True, False]

@@ -149,3 +149,34 @@ async def test_incidents_alone_are_pruned_with_what_belongs_to_them(passes: Pass
 
     assert outcome.deleted.total() == 1 + 2 + 2 + 2
     assert await left(passes, "incident_events") == set()
+
+
+async def test_how_long_data_was_stale_is_said_the_same_before_and_after(passes: Passes) -> None:
+    opened = opening(RUNS + DAY, "grown", kind="freshness")
+    failed = opened.model_copy(
+        update={
+            "revision": opened.revision + 1000, "transition": "updated", "transition_no": 2, "severity": "fail",
+            "at": opened.at + 10 * HOUR,
+        }
+    )  # fmt: skip
+    end = failed.at + HOUR
+    over = {"transition": "resolved", "transition_no": 3, "at": end, "resolved_at": end, "resolve_reason": "recovered"}
+    await tell(passes, opened, failed, failed.model_copy(update=over | {"revision": failed.revision + 1}))
+    await tell(passes, *incident_until(RUNS + DAY, "a warning", kind="freshness"))
+    stale = "select sum(stale_seconds) from reporting.sla"
+    assert await passes.value(stale) == HOUR.total_seconds()
+
+    await passes.prune()
+
+    assert await passes.value(stale) == HOUR.total_seconds()
+    assert await left(passes, "incident_events") == {name_id("grown")}
+
+
+async def test_the_changes_of_stale_data_go_with_their_incident(passes: Passes) -> None:
+    await tell(passes, *incident_until(RUNS - DAY, "stale", kind="freshness", severity="fail"))
+    counted = await passes.count()
+
+    outcome = await passes.prune()
+
+    assert await left(passes, "incident_events") == await left(passes, "incidents") == set()
+    assert outcome.deleted == counted

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from structlog.testing import capture_logs
@@ -15,9 +16,11 @@ from aging.passes import DAY, HOUR, NOW, RUNS, Passes
 from aging.stories import fresh, run_at
 from sinking.tables import waiting_for_locks
 from stack.waiting import until
+from watchline.consumers import locks
 from watchline.consumers.retention.schedule import prune_daily, prune_if_due, pruning
-from watchline.consumers.retention.session import LOCK, begin, is_alone, session
+from watchline.consumers.retention.session import begin, is_alone, session
 from watchline.consumers.retention.settings import RetentionSettings
+from watchline.consumers.sink.ancestry import store_ancestry
 
 SETTINGS = RetentionSettings(prune_hour=3)
 OLD = RUNS - 3 * DAY
@@ -26,6 +29,11 @@ SLOW = """
 create function wait() returns trigger language plpgsql as $$
 begin perform pg_advisory_xact_lock(1); return old; end $$;
 create trigger wait before delete on runs for each row execute function wait()
+"""
+ELSEWHERE = "create schema elsewhere; set search_path = elsewhere, public; set lock_timeout = '1s'"
+HELD = """
+select count(*) from pg_locks where locktype = 'advisory' and granted
+    and database = (select oid from pg_database where datname = current_database())
 """
 LEFT = "select count(*) from runs"
 
@@ -123,7 +131,19 @@ async def test_it_ends_with_the_sink_and_undoes_the_batch_in_hand(passes: Passes
         await waiting_for_locks(passes.looking, 1)
 
     assert await passes.value(LEFT) == 2
-    await until("its lock is free", lambda: passes.value(FREE, LOCK & 0xFFFFFFFF))
+    await until("its lock is free", lambda: passes.value(FREE, locks.PRUNE & 0xFFFFFFFF))
+
+
+async def test_a_rebuild_of_the_tables_does_not_wait_for_it(passes: Passes) -> None:
+    async with session(passes.dsn) as pruning_session:
+        assert await is_alone(pruning_session)
+        await passes.looking.execute(ELSEWHERE)
+
+        async with passes.looking.transaction():
+            await store_ancestry(passes.looking, {(UUID(int=2), UUID(int=1))})
+            held = await passes.looking.fetchval(HELD)
+
+    assert held == 2
 
 
 @pytest.mark.parametrize("prune", [True, False])

@@ -1,4 +1,4 @@
-"""Which letters an operator means, and whether they are meant: ids, filters, the question before anything happens."""
+"""Which letters an operator means, and which operator decides: ids, filters, a name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 
 from watchline.cli.dead_letters.letters import Filter, Summary, find
 from watchline.consumers.sink.dead_letters import clean
-from watchline.schemas.errors import Misconfigured, WatchlineError
+from watchline.schemas.errors import Misconfigured
 from watchline.sdk.duration import ONE_DURATION, UNITS
 
 LETTER_ID = click.IntRange(1, 2**63 - 1)
@@ -45,20 +45,6 @@ async def find_chosen(connection: asyncpg.Connection[Any], wanted: Filter) -> li
             hint="`watchline dead-letters list` shows the ids",
         )
     return found
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Return when the operator agrees."""
-    if yes:
-        return
-    click.echo(f"{question} [y/N] ", nl=False, err=True)  # click.confirm would write to stdout, which is for data
-    try:
-        answer = input()
-    except EOFError as error:
-        click.echo(err=True)
-        raise WatchlineError("nobody is there to answer, nothing was done", hint="--yes answers for you") from error
-    if answer.strip().lower() not in {"y", "yes"}:
-        raise WatchlineError("not agreed to, nothing was done", hint="--dry-run shows what would be done")
 
 
 def read_since(text: str, *, now: datetime) -> datetime:

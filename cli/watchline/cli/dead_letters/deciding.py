@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 import click
 
+from watchline.cli.consent import confirm
 from watchline.cli.console import out
 from watchline.cli.dead_letters import display
-from watchline.cli.dead_letters.choice import LETTER_ID, choose, confirm, find_chosen, operator
+from watchline.cli.dead_letters.choice import LETTER_ID, choose, find_chosen, operator
 from watchline.cli.dead_letters.compaction import is_compacted
 from watchline.cli.dead_letters.discarding import discard_letters
 from watchline.cli.dead_letters.letters import Filter, Summary, open_letters

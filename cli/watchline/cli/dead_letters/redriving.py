@@ -14,10 +14,10 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from watchline.cli.dead_letters.compaction import why_not_last
 from watchline.cli.dead_letters.letters import REDRIVEN_HEADER, Letter, Summary, open_letters, read
-from watchline.cli.reach import kafka_admin
+from watchline.cli.reach import check_topics_exist
 from watchline.consumers.notifier.wording import utc
 from watchline.schemas.connection import KafkaConnection
-from watchline.schemas.errors import Misconfigured, Unavailable
+from watchline.schemas.errors import Unavailable
 from watchline.schemas.printing import printable
 from watchline.schemas.topics import MAX_DEAD_LETTER_BYTES, Topics
 
@@ -129,12 +129,3 @@ async def open_producer(kafka: KafkaConnection) -> AsyncIterator[AIOKafkaProduce
         yield producer
     finally:
         await producer.stop()
-
-
-async def check_topics_exist(kafka: KafkaConnection, topics: Topics) -> None:
-    """A producer would create what is missing, with the broker's idea of partitions."""
-    async with kafka_admin(kafka) as admin:
-        existing = set(await admin.list_topics())
-    missing = [name for name in (*topics.sources, *topics.outputs) if name not in existing]
-    if missing:
-        raise Misconfigured(f"topics are missing: {', '.join(missing)}", hint="run `watchline topics create`")

@@ -61,4 +61,5 @@ def failing_run(now: datetime) -> tuple[Event, ...]:
 
 
 def milliseconds(duration: timedelta) -> int:
+    """A duration as events have it, in whole milliseconds."""
     return int(duration.total_seconds() * 1000)

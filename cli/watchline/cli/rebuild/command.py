@@ -7,10 +7,9 @@ import asyncio
 import click
 
 from watchline.cli.console import err, out
-from watchline.cli.dead_letters.redriving import check_topics_exist
 from watchline.cli.failures import say
 from watchline.cli.logs import configure_command_logs
-from watchline.cli.reach import describe_dsn, tables
+from watchline.cli.reach import check_topics_exist, describe_dsn, tables
 from watchline.cli.rebuild.display import Progressing, lines_of, table_of
 from watchline.cli.settings import read_dsn, read_kafka, read_settings
 from watchline.consumers import rebuild as rebuilding
@@ -74,7 +73,7 @@ def report(outcome: Outcome, place: str) -> None:
     out.print(table_of(outcome.compared), soft_wrap=False)
     for name, count in outcome.kept.items():
         say(f"{name}: {count:,} rows that the log can't give back are kept")
-    if outcome.held_seconds is None:
+    if not outcome.swapped:
         raise WatchlineError(
             f"{len(outcome.different)} views would differ: {', '.join(outcome.different)}; nothing was swapped",
             hint="the new tables stand in the schema watchline_rebuild for you to look at, until --drop-old or the "

@@ -14,13 +14,14 @@ from watchline.cli.report.questions import PATHS, Question, Statement, ask
 from watchline.schemas.errors import Misconfigured
 
 RECENT_DAYS = 14
-# A day without a run is a zero.
+# A day without a run is a zero. Days are counted back as numbers: stepping from one to the next would be done in the
+# time zone of the session, where a midnight may be missing.
 RECENT = """
-select n.name as pipeline, array_agg(coalesce(d.runs, 0) order by g.at) as runs,
-    array_agg(coalesce(d.failed + d.aborted, 0) order by g.at) as bad
+select n.name as pipeline, array_agg(coalesce(d.runs, 0) order by g.back desc) as runs,
+    array_agg(coalesce(d.failed + d.aborted, 0) order by g.back desc) as bad
 from unnest($1::text[]) as n (name)
-cross join generate_series($2::date - $3::integer + 1, $2::date, interval '1 day') as g (at)
-left join reporting.daily d on d.pipeline = n.name and d.day = g.at::date
+cross join generate_series(0, $3::integer - 1) as g (back)
+left join reporting.daily d on d.pipeline = n.name and d.day = $2::date - g.back
     and d.day > $2::date - $3::integer and d.day <= $2::date and d.pipeline = any($1)
 group by n.name
 """

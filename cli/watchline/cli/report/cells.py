@@ -20,9 +20,9 @@ def shown(column: str, value: Value) -> str:
     if value is None:
         return "-"
     if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%m-%d %H:%M}"
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
     if isinstance(value, date):
-        return f"{value:%Y-%m}" if column == "month" else f"{value:%m-%d}"
+        return f"{value:%Y-%m}" if column == "month" else f"{value:%Y-%m-%d}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float | Decimal):
@@ -47,6 +47,9 @@ def plain(value: Value) -> str:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Decimal):
+        digits = f"{value:f}"  # never as 0E-20, which a spreadsheet takes for text
+        return digits.rstrip("0").rstrip(".") if "." in digits else digits
     if isinstance(value, Sequence) and not isinstance(value, str):
         return " > ".join(map(str, value))
     return str(value)

@@ -167,7 +167,7 @@ def show(
         for line in LINES[layout](question, rows):
             click.echo(line)
     elif rows:
-        out.print(table_of(question, rows, more), soft_wrap=False)
+        out.print(table_of(question, rows, more, width=out.width), soft_wrap=False)
     say(count_line(rows, limit=limit))
 
 

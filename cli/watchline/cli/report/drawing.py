@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from rich.text import Text
@@ -26,12 +27,18 @@ def sparkline(runs: Sequence[int], bad: Sequence[int]) -> Text:
 
 
 def tree_of(dataset: str, rows: Sequence[Mapping[str, Any]]) -> list[Tree]:
-    """What a dataset is made of and what is made of it, each reached one below the one before it on its path."""
+    """What a dataset is made of and what is made of it, each reached one below the one before it on its path.
+
+    Datasets of the same name have trees of their own, which say their type and group.
+    """
+    starts = dict.fromkeys((row["dataset_type"], row["dataset_group"]) for row in rows)
     trees = []
-    for direction, title in ARROWS.items():
-        reached = [row for row in rows if row["direction"] == direction]
+    for (direction, title), (kind, group) in product(ARROWS.items(), starts):
+        told = (direction, kind, group)
+        reached = [row for row in rows if (row["direction"], row["dataset_type"], row["dataset_group"]) == told]
         if reached:
-            tree = Tree(Text(f"{printable(dataset, 200)} {title}"), guide_style="dim")
+            name = printable(dataset if len(starts) == 1 else f"{dataset} ({kind}, {group})", 200)
+            tree = Tree(Text(f"{name} {title}"), guide_style="dim")
             _grow(tree, dataset, reached)
             trees.append(tree)
     return trees

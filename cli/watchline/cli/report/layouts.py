@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,22 +17,50 @@ from watchline.cli.report.questions import Question
 from watchline.schemas.printing import printable
 
 Row = Mapping[str, Any]
+LEAST_WIDTH = 12  # of a name: on a narrow terminal the last columns are left out sooner than it gives way more
 GIVING_WAY = frozenset({"pipeline", "source", "target", "metric"})
 
 
-def table_of(question: Question, rows: Sequence[Row], more: Mapping[str, Sequence[Text]] | None = None) -> Table:
-    """The columns that matter most, and `more` of them, a text a row; names give way so that 80 are enough."""
+def table_of(
+    question: Question, rows: Sequence[Row], more: Mapping[str, Sequence[Text]] | None = None, *, width: int = 80
+) -> Table:
+    """The columns that matter most, and `more` of them, a text a row; names give way so that 80 are enough.
+
+    Where not even then all fit into `width`, the last ones are left out.
+    """
+    columns = {
+        title: [Text(shown(name, row[name]), style_of(row[name])) for row in rows]
+        for name, title in question.shown.items()
+    } | {title: list(texts) for title, texts in (more or {}).items()}
+    giving_way = {title for name, title in question.shown.items() if name in GIVING_WAY}
+    numbers = {
+        title
+        for name, title in question.shown.items()
+        if any(isinstance(row[name], int | float | Decimal) for row in rows)
+    }
+    fitting = titles_within(width, columns, giving_way)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for column, title in question.shown.items():
-        right = any(isinstance(row[column], int | float | Decimal) for row in rows)
+    for title in fitting:
         table.add_column(
-            title, justify="right" if right else "left", no_wrap=column not in GIVING_WAY, overflow="ellipsis"
+            title, justify="right" if title in numbers else "left", no_wrap=title not in giving_way, overflow="ellipsis"
         )
-    for title in more or {}:
-        table.add_column(title, no_wrap=True)
-    for row, *added in zip(rows, *(more or {}).values(), strict=True):
-        table.add_row(*(Text(shown(name, row[name]), style_of(row[name])) for name in question.shown), *added)
+    for cells in zip(*(columns[title] for title in fitting), strict=True):
+        table.add_row(*cells)
     return table
+
+
+def titles_within(width: int, columns: Mapping[str, Sequence[Text]], giving_way: Container[str]) -> list[str]:
+    """The first columns that fit, one at least: each as wide as its widest cell, a name LEAST_WIDTH at most."""
+    titles: list[str] = []
+    used = 0
+    for title, cells in columns.items():
+        widest = max([len(title), *(cell.cell_len for cell in cells)])
+        used += min(widest, LEAST_WIDTH) if title in giving_way else widest
+        if titles and used > width:
+            break
+        titles.append(title)
+        used += 1  # between two columns
+    return titles
 
 
 def csv_lines(question: Question, rows: Sequence[Row]) -> Iterator[str]:

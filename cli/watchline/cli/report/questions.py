@@ -111,7 +111,10 @@ EDGES = Question(
 )  # fmt: skip
 PATHS = Question(
     "lineage_paths",
-    ("direction", "dataset", "depth", "reached", "reached_type", "reached_group", "path"),
-    "direction, depth, path",
+    (
+        "direction", "dataset", "dataset_type", "dataset_group", "depth", "reached", "reached_type", "reached_group",
+        "path",
+    ),
+    "direction, dataset_type, dataset_group, depth, path, reached_type, reached_group",
     {"direction": "direction", "depth": "depth", "reached": "dataset"},
-)
+)  # fmt: skip

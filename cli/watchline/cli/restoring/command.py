@@ -92,7 +92,7 @@ async def _restore(settings: StreamsSettings, dsn: str, extent: Extent, *, dry_r
     if dry_run:
         out.print(table_of(restored))
     say(summary_of(restored, dry_run=dry_run))
-    for doubt in [running, *restoration.doubts] if dry_run else []:
+    for doubt in [running, *(doubt.text for doubt in restoration.doubts)] if dry_run else []:
         if doubt:
             say(f"it would be refused now: {doubt}")
     if restored and not dry_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,21 +19,34 @@ from watchline.schemas.errors import Misconfigured, Unavailable
 
 CHUNK = 5000
 WAIT_MS = 500
+PATIENCE_SECONDS = 30.0
 
 
 async def read_all(
     kafka: KafkaConnection, ends: Mapping[TopicPartition, int]
 ) -> AsyncIterator[tuple[TopicPartition, list[Any]]]:
-    """Partition and records (aiokafka's, never none) of all before `ends`, and of what comes along with them."""
+    """Partition and records (aiokafka's, never none) of all before `ends`, and of what comes along with them.
+
+    Unavailable when nothing more comes, though the end is not reached.
+    """
     consumer = AIOKafkaConsumer(group_id=None, **kafka.client_arguments())
     await consumer.start()
     try:
         consumer.assign(list(ends))
         await consumer.seek_to_beginning()
-        while any([await consumer.position(place) < end for place, end in ends.items()]):
-            for place, records in (await consumer.getmany(timeout_ms=WAIT_MS, max_records=CHUNK)).items():
+        patient_until = time.monotonic() + PATIENCE_SECONDS
+        while behind := [place for place, end in ends.items() if await consumer.position(place) < end]:
+            found = await consumer.getmany(timeout_ms=WAIT_MS, max_records=CHUNK)
+            for place, records in found.items():
                 if records:
                     yield place, records
+            if any(found.values()):
+                patient_until = time.monotonic() + PATIENCE_SECONDS
+            elif time.monotonic() > patient_until:
+                raise Unavailable(
+                    f"{behind[0].topic}/{behind[0].partition} gives nothing more before its end at {ends[behind[0]]}",
+                    hint="is Kafka well? Nothing is lost by calling the same command again before a worker starts",
+                )
     finally:
         await consumer.stop()
 

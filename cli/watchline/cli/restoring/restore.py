@@ -13,6 +13,7 @@ from watchline.cli.restoring.changelog import Held, open_writer, read_held, rewi
 from watchline.cli.restoring.history import in_order
 from watchline.cli.restoring.remains import Remains, find_remains, read_remains
 from watchline.cli.restoring.safety import (
+    Doubt,
     check_epoch,
     check_places,
     count_unstored,
@@ -56,7 +57,7 @@ class Restoration:
     remains: Remains
     held: Held
     pipelines: int
-    doubts: list[str]
+    doubts: list[Doubt]
 
     async def read_log(self, advance: Advance) -> None:
         """Note which events the log will bring; `advance` hears of the records read."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -19,6 +19,14 @@ from watchline.streams.settings import StreamsSettings
 from watchline.streams.topics import check_topics
 
 SHOWN = 3
+FORCE = "--force goes on all the same, and replaces newer rows"
+
+
+class Doubt(NamedTuple):
+    """What speaks against it unless somebody insists, and what would do away with it."""
+
+    text: str
+    hint: str | None = None
 
 
 async def check_places(settings: StreamsSettings) -> None:
@@ -51,33 +59,31 @@ async def count_workers(settings: StreamsSettings) -> str | None:
     return f"{members} workers of {settings.topics.application} are running" if members else None
 
 
-async def count_unstored(connection: asyncpg.Connection[Any], settings: StreamsSettings) -> str | None:
+async def count_unstored(connection: asyncpg.Connection[Any], settings: StreamsSettings) -> Doubt | None:
     """Why Postgres may not know all that was judged: the sink is behind."""
     topics: Topics = settings.topics
     ends = await end_offsets(settings.kafka, topics.outputs)
     behind = lag(ends, await stored_offsets(connection, settings.log_epoch))
-    return f"the sink has not stored {behind:,} records yet" if behind else None
+    if not behind:
+        return None
+    return Doubt(f"the sink has not stored {behind:,} records yet", "let the sink run until it has stored them")
 
 
-def find_newer(held: Held, remains: Remains) -> str | None:
+def find_newer(held: Held, remains: Remains) -> Doubt | None:
     """Why rows would be lost: a worker has gone on with them."""
     newer = held.newer_than(remains.begins)
     if not newer:
         return None
     names = ", ".join(printable(key.decode(errors="replace"), 60) for key in sorted(newer)[:SHOWN])
     more = f" and {len(newer) - SHOWN:,} more" if len(newer) > SHOWN else ""
-    return f"the changelog has newer rows of {names}{more}"
+    return Doubt(f"the changelog has newer rows of {names}{more}")
 
 
-def refuse(running: str | None, doubts: Sequence[str], *, force: bool) -> None:
+def refuse(running: str | None, doubts: Sequence[Doubt], *, force: bool) -> None:
     """WatchlineError when it is not safe; no force helps against a worker that runs."""
     if running:
         raise WatchlineError(f"{running}: nothing was written", hint="stop them all, and call this command again")
     if doubts and not force:
-        raise WatchlineError(f"{'; '.join(doubts)}: nothing was written", hint="; ".join(_hints(doubts)))
-
-
-def _hints(doubts: Sequence[str]) -> Iterator[str]:
-    if any("sink" in doubt for doubt in doubts):
-        yield "let the sink run until it has stored them"
-    yield "--force goes on all the same, and replaces newer rows"
+        hints = [*(doubt.hint for doubt in doubts if doubt.hint), FORCE]
+        texts = "; ".join(doubt.text for doubt in doubts)
+        raise WatchlineError(f"{texts}: nothing was written", hint="; ".join(hints))

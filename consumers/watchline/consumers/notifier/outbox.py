@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import structlog
 
+from watchline.consumers import locks
 from watchline.consumers.notifier import statements, triage_statements
 from watchline.consumers.notifier.alert import Alert, Group, Message, Storm
 from watchline.consumers.notifier.grouping import Timing
@@ -27,7 +28,6 @@ from watchline.schemas.errors import Misconfigured, Unavailable
 if TYPE_CHECKING:
     from watchline.consumers.notifier.marking import Connection
 
-CLAIM_LOCK = 0x77_6C_61_6C_65_72_74  # "wlalert": one notifier claims at a time, so a group has one sender
 OPERATOR_CLASSES = ("28", "3D", "42")  # permission, database, schema: waiting won't help
 
 log = structlog.get_logger(__name__)
@@ -56,7 +56,7 @@ class Outbox:
     async def prepare(self, destinations: Sequence[str]) -> dict[str, str]:
         """Find a new place for what belongs to none of `destinations`; the ids of channels that are known by name."""
         async with self._transaction() as connection:
-            await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
+            await connection.execute("select pg_advisory_xact_lock($1)", locks.CLAIM)
             await connection.execute(triage_statements.FORGET_DESTINATIONS, list(destinations))
             rows = await connection.fetch(statements.CHANNEL_IDS, list(destinations))
         return {row["channel"]: row["channel_id"] for row in rows}
@@ -64,7 +64,7 @@ class Outbox:
     async def claim(self, destination: str, groups: int, *, edits: bool) -> Claim:
         """Take every alert of up to `groups` groups of a destination that are due and that nobody else holds."""
         async with self._transaction() as connection:
-            await connection.execute("select pg_advisory_xact_lock($1)", CLAIM_LOCK)
+            await connection.execute("select pg_advisory_xact_lock($1)", locks.CLAIM)
             await self.triage.decide(connection, destination, edits=edits)
             claimed = await connection.fetch(statements.CLAIM, self._as(destination), self.lease, groups, destination)
             if not claimed:

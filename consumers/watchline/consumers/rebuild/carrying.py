@@ -20,9 +20,7 @@ async def carry(connection: asyncpg.Connection, own_topics: Iterable[str], *, ol
     """Carry everything over into the fresh tables; how many letters the log did not give back."""
     columns = await columns_of(connection, FOLDED)
     for name, table in FOLDED.items():
-        await connection.execute(f"alter table {FRESH}.{name} disable trigger user")  # no count depends on these times
         await carry_times(connection, name, table, columns[name])
-        await connection.execute(f"alter table {FRESH}.{name} enable trigger user")
     return await carry_own(connection, columns, own_topics, older=older)
 
 
@@ -37,6 +35,7 @@ async def carry_late(connection: asyncpg.Connection, own_topics: Iterable[str]) 
 async def carry_own(
     connection: asyncpg.Connection, columns: dict[str, list[str]], own_topics: Iterable[str], *, older: bool
 ) -> int:
+    """Incidents of ingestion, and decisions about letters; how many letters the log did not give back."""
     for name in OWN:
         names = ", ".join(columns[name])
         await connection.execute(f"delete from {FRESH}.{name} where revision = 0")  # noqa: S608 - constants

@@ -47,6 +47,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
+        """Whether both say the same."""
         return self.before == self.after
 
 

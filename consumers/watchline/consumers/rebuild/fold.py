@@ -18,7 +18,6 @@ from watchline.consumers.sink.writer import Batch, Writer
 from watchline.schemas.failpoints import failpoint
 
 OWNER = "watchline rebuild"
-COUNTED, CELLS = "select public.fold_days($1)", 5000
 
 
 class Fold:
@@ -54,12 +53,6 @@ class Fold:
             self._folded(count)
             failpoint("R1")  # the old tables are in force
         self.reached |= targets
-
-    async def count_days(self) -> None:
-        """Count what the batches have marked; what comes later the sink counts after the swap."""
-        await self._connection.execute(f"set search_path = {FRESH}, {SPARE}")
-        while await self._connection.fetchval(COUNTED, CELLS):
-            pass
 
     async def _claim(self, places: Iterable[Place]) -> None:
         if new := list(places):

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import asyncpg
 
+from watchline.consumers.database import rows_of
 from watchline.consumers.rebuild.tables import FRESH
 
 TEMPORARY = 2**62  # ids from here on stand for letters that have no number of their own yet
 SEQUENCE = "pg_get_serial_sequence('{schema}.dead_letters', 'dead_letter_id')"
-PLACE = "(source_topic, source_partition, source_offset, log_epoch)"
 # A letter that the sink itself wrote about a record of its own topics ($1) was refused when it was read, not when it is
 # read again.
 DECIDED = f"""
@@ -58,8 +58,7 @@ async def carry_letters(
     """
     topics = list(own)
     await connection.execute(DECIDED, topics)
-    done = await connection.execute(REFUSED_ONCE.format(columns=", ".join(columns)), topics, older)
-    return int(done.rpartition(" ")[2])
+    return rows_of(await connection.execute(REFUSED_ONCE.format(columns=", ".join(columns)), topics, older))
 
 
 async def end_numbers(connection: asyncpg.Connection) -> None:

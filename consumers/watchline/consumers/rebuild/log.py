@@ -81,6 +81,7 @@ def within(found: Mapping[Place, list[Any]], targets: Mapping[Place, int]) -> di
 
 
 def ends_early(pending: Mapping[Place, int], targets: Mapping[Place, int]) -> Unavailable:
+    """What to say of a log that gives nothing more, though the sink has read more of it."""
     place, offset = next(iter(pending.items()))
     return Unavailable(
         f"{place[0]}/{place[1]} gives nothing behind offset {offset}, and the sink stands at {targets[place]}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncpg
 
+from watchline.consumers.database import rows_of
 from watchline.consumers.rebuild.structure import columns_of
 from watchline.consumers.rebuild.tables import FOLDED, FRESH, Folded
 from watchline.consumers.sink.ancestry import store_ancestry
@@ -66,8 +67,8 @@ async def keep_older(connection: asyncpg.Connection) -> dict[str, int]:
     for name, table in FOLDED.items():
         if name not in OTHERWISE:
             more = REPLACED if name == "incidents" else ""
-            kept[name] = number(await connection.execute(absent(name, table, columns[name]) + more))
-    kept["lineage_edges"] = number(
+            kept[name] = rows_of(await connection.execute(absent(name, table, columns[name]) + more))
+    kept["lineage_edges"] = rows_of(
         await connection.execute(EDGES.format(columns=", ".join(columns["lineage_edges"])), declared)
     )
     edges = await connection.fetch(UNKNOWN_EDGES)
@@ -91,6 +92,7 @@ def partial(columns: list[str]) -> str:
 
 
 def replaced(name: str, key: str, columns: list[str]) -> str:
+    """The statement that takes over all columns of rows with the same key; more conditions may follow."""
     changed = ", ".join(f"{one} = o.{one}" for one in columns if one != key)
     return f"update {FRESH}.{name} f set {changed} from public.{name} o where f.{key} = o.{key}"  # noqa: S608 - constants, and names that Postgres quotes
 
@@ -103,8 +105,3 @@ def absent(name: str, table: Folded, columns: list[str]) -> str:
         f"insert into {FRESH}.{name} ({names}) select {names} from public.{name} o "  # noqa: S608 - constants, and names that Postgres quotes
         f"where not exists (select from {FRESH}.{name} f where {same})"
     )
-
-
-def number(done: str) -> int:
-    """How many rows a statement touched, by its command tag."""
-    return int(done.rpartition(" ")[2])

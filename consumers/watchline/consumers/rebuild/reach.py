@@ -47,6 +47,7 @@ class Reach:
 
     @property
     def records(self) -> int:
+        """How many there are to read in all, at most."""
         return sum(one.records for one in self.stretches)
 
     def gaps(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import asyncpg
 
+from watchline.consumers import locks
 from watchline.consumers.rebuild.carrying import carry
 from watchline.consumers.rebuild.checksums import Comparison, compare
 from watchline.consumers.rebuild.fold import Fold
@@ -18,13 +19,12 @@ from watchline.consumers.rebuild.older import keep_older
 from watchline.consumers.rebuild.reach import SIZE, Reach, older_epochs, reach_of, stood
 from watchline.consumers.rebuild.structure import create_fresh, require_sound
 from watchline.consumers.rebuild.swapping import REVISION, swap
-from watchline.consumers.rebuild.tables import FRESH, OLD, SPARE, SWAPPED
+from watchline.consumers.rebuild.tables import FRESH, MOVED, OLD, REFILL, SPARE
 from watchline.consumers.sink.run_statements import SESSION
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured
 from watchline.schemas.failpoints import failpoint
 
-LOCK = 7_226_924_004
 NEARLY = 2000  # records that may be folded while the sink waits
 ROUNDS = 20
 # Ours is a long transaction, and nobody waits for its rows.
@@ -34,8 +34,11 @@ OUR_SESSION = "set idle_in_transaction_session_timeout = 0; set statement_timeou
 class Report(Protocol):
     """What hears how it goes."""
 
-    def stage(self, title: str, total: int | None = None) -> None: ...
-    def folded(self, records: int) -> None: ...
+    def stage(self, title: str, total: int | None = None) -> None:
+        """Another step begins; `total` is how many records it has."""
+
+    def folded(self, records: int) -> None:
+        """So many more records are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,12 @@ class Outcome:
 
     @property
     def swapped(self) -> bool:
+        """Whether the fresh tables are in force."""
         return self.held_seconds is not None
 
     @property
     def different(self) -> list[str]:
+        """The views that say other things than before."""
         return [one.view for one in self.compared if not one.equal]
 
 
@@ -83,17 +88,16 @@ async def rebuild(connection: asyncpg.Connection, settings: SinkSettings, wanted
         await begin_numbers(connection)
         fold = Fold(connection, log, settings, report.folded)
         await catch_up(connection, fold, settings)
-        await fold.count_days()
         outcome = await check(connection, fold, settings, wanted, report)
         failpoint("R2")  # compared, not swapped
         if outcome.different and not wanted.accept_differences:
             return outcome
         report.stage("swapping")
-        await catch_up(connection, fold, settings)
-        await fold.count_days()
         await connection.execute(f"vacuum (analyze) {fresh_tables()}")
         await catch_up(connection, fold, settings)
         held = await swap(connection, fold, settings, revision=revision)
+        report.stage("counting days")
+        await refill(connection)
         return Outcome(outcome.records, outcome.compared, outcome.kept, held_seconds=held)
 
 
@@ -124,13 +128,20 @@ async def catch_up(connection: asyncpg.Connection, fold: Fold, settings: SinkSet
         await fold.up_to(targets)
 
 
+async def refill(connection: asyncpg.Connection) -> None:
+    """Fill what is derived; a sink does the same beside us, and goes on when we die."""
+    await connection.execute("set search_path = public")
+    while await connection.fetchval(REFILL):
+        continue
+
+
 async def estimate(connection: asyncpg.Connection, settings: SinkSettings) -> tuple[Reach, int]:
     """What a rebuild would read, and the bytes that the tables take, which the fresh ones need again; changes nothing.
 
     Raises what `rebuild` would raise at its start, but for a log that does not reach back.
     """
     async with alone(connection), open_log(settings) as log:
-        return await survey(connection, log, settings), await connection.fetchval(SIZE, SWAPPED) or 0
+        return await survey(connection, log, settings), await connection.fetchval(SIZE, list(MOVED)) or 0
 
 
 async def drop_old(connection: asyncpg.Connection) -> bool:
@@ -146,7 +157,7 @@ async def drop_old(connection: asyncpg.Connection) -> bool:
 @asynccontextmanager
 async def alone(connection: asyncpg.Connection) -> AsyncIterator[None]:
     """As the owner of the tables, and the only rebuild of this database; Misconfigured when either can't be."""
-    if not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
+    if not await connection.fetchval("select pg_try_advisory_lock($1)", locks.REBUILD):
         raise Misconfigured("another rebuild is under way in this database", hint="wait until it is done")
     try:
         owner = await require_sound(connection)
@@ -160,7 +171,7 @@ async def alone(connection: asyncpg.Connection) -> AsyncIterator[None]:
     finally:
         if not connection.is_closed():
             await connection.execute("reset role")
-            await connection.execute("select pg_advisory_unlock($1)", LOCK)
+            await connection.execute("select pg_advisory_unlock($1)", locks.REBUILD)
 
 
 async def survey(connection: asyncpg.Connection, log: Log, settings: SinkSettings) -> Reach:
@@ -176,6 +187,7 @@ async def survey(connection: asyncpg.Connection, log: Log, settings: SinkSetting
 
 
 def require_reach(reach: Reach) -> None:
+    """Misconfigured when the log does not give everything back."""
     if gaps := reach.gaps():
         raise Misconfigured(
             f"the log does not reach back to the beginning: {'; '.join(gaps)}",
@@ -184,4 +196,5 @@ def require_reach(reach: Reach) -> None:
 
 
 def fresh_tables() -> str:
-    return ", ".join(f"{FRESH}.{name}" for name in SWAPPED)
+    """The fresh tables by their full names, as a list of SQL."""
+    return ", ".join(f"{FRESH}.{name}" for name in MOVED)

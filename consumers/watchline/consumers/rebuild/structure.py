@@ -7,11 +7,11 @@ is printed under one search path and run under another moves from one schema to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import asyncpg
 
-from watchline.consumers.rebuild.tables import FRESH, SCRATCH, SPARE, SWAPPED, UNTOUCHED
+from watchline.consumers.rebuild.tables import FRESH, MOVED, SCRATCH, SPARE, TRIGGERS, UNTOUCHED
 from watchline.schemas.errors import Misconfigured
 
 TABLES = """
@@ -33,6 +33,11 @@ where t.relnamespace = 'public'::regnamespace and t.relname = any($1)
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid)
 order by i.indexrelid
 """
+TRIGGERS_ON = """
+select pg_get_triggerdef(g.oid, true) as definition
+from pg_trigger g join pg_class t on t.oid = g.tgrelid
+where t.relnamespace = 'public'::regnamespace and t.relname = any($1) and not g.tgisinternal order by g.tgname
+"""
 GRANTS = """
 select format('grant %s on %I.%I to %s%s', a.privilege_type, $2::text, t.relname,
     case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end,
@@ -46,20 +51,13 @@ select format('grant %s (%I) on %I.%I to %s%s', a.privilege_type, c.attname, $2:
 from pg_class t join pg_attribute c on c.attrelid = t.oid, aclexplode(c.attacl) a
 where t.relnamespace = 'public'::regnamespace and t.relname = any($1) and a.grantee <> t.relowner
 """
-# Those that keep the counts of days; their functions write into the schema of the table that calls them.
-TRIGGERS = """
-select pg_get_triggerdef(g.oid, true) as definition
-from pg_trigger g join pg_class t on t.oid = g.tgrelid
-where t.relnamespace = 'public'::regnamespace and t.relname = any($1) and not g.tgisinternal
-order by t.relname, g.tgname
-"""
 # What would stay with the old tables, and what we know no definition for.
-LEFT_BEHIND = r"""
+LEFT_BEHIND = """
 with tables as (
     select c.oid, c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relname = any($1))
 select format('trigger %s on %s', g.tgname, t.relname)
-from pg_trigger g join tables t on t.oid = g.tgrelid
-where not g.tgisinternal and g.tgfoid::regproc::text !~ '^(public\.)?mark_(days|left_day|all_days)$'
+from pg_trigger g join tables t on t.oid = g.tgrelid join pg_proc f on f.oid = g.tgfoid
+where not g.tgisinternal and f.proname <> all($2)
 union all select format('policy %s on %s', p.polname, t.relname) from pg_policy p join tables t on t.oid = p.polrelid
 union all select format('publication of %s', t.relname) from pg_publication_rel p join tables t on t.oid = p.prrelid
 union all select format('partition or child of %s', t.relname) from pg_inherits i
@@ -78,17 +76,17 @@ order by 1
 
 async def require_sound(connection: asyncpg.Connection) -> str:
     """The owner of the tables; Misconfigured when one is missing or a swap would leave something behind."""
-    names = [*SWAPPED, *UNTOUCHED]
+    names = [*MOVED, *UNTOUCHED]
     found = {row["name"]: row for row in await connection.fetch(TABLES, names)}
     if missing := [name for name in names if name not in found]:
         raise Misconfigured(f"tables are missing: {', '.join(missing)}", hint="run `watchline migrate`")
-    left = [row[0] for row in await connection.fetch(LEFT_BEHIND, SWAPPED)]
+    left = [row[0] for row in await connection.fetch(LEFT_BEHIND, list(MOVED), list(TRIGGERS))]
     if left:
         raise Misconfigured(
             f"the tables have what a rebuild can't carry over: {'; '.join(sorted(set(left)))}",
             hint="drop it, rebuild, and make it again",
         )
-    owners = {found[name]["owner"] for name in SWAPPED}
+    owners = {found[name]["owner"] for name in MOVED}
     if len(owners) > 1:
         raise Misconfigured(
             f"the tables have several owners: {', '.join(sorted(owners))}",
@@ -104,20 +102,21 @@ async def create_fresh(connection: asyncpg.Connection) -> None:
         await connection.execute(f"create schema {FRESH}; create schema {SPARE}")
         for name in SCRATCH:
             await connection.execute(f"create unlogged table {SPARE}.{name} (like public.{name} including all)")
-        await copy_tables(connection, SWAPPED)
+        await copy_tables(connection, list(MOVED))
 
 
-async def copy_tables(connection: asyncpg.Connection, names: Sequence[str]) -> None:
+async def copy_tables(connection: asyncpg.Connection, names: list[str]) -> None:
+    """Empty tables in FRESH, with the keys, constraints and indexes of those in `public`."""
     await use(connection, "public")  # so that definitions leave the schema out
     tables = await connection.fetch(TABLES, names)
     statements = [
         *(f"alter table {row['table']} {row['definition']}" for row in await connection.fetch(CONSTRAINTS, names)),
         *(row["definition"] for row in await connection.fetch(INDEXES, names)),
-        *(row["definition"] for row in await connection.fetch(TRIGGERS, names)),
+        *(row["definition"] for row in await connection.fetch(TRIGGERS_ON, names)),
     ]
     for row in tables:
         await copy_table(connection, row)
-    await use(connection, FRESH, "public")  # where the functions of triggers are
+    await use(connection, FRESH, "public")  # where the functions of the triggers are
     for statement in statements:
         await connection.execute(statement)
 
@@ -135,7 +134,7 @@ async def copy_table(connection: asyncpg.Connection, row: asyncpg.Record) -> Non
 
 async def grant_as_before(connection: asyncpg.Connection) -> None:
     """Whoever may use a table of `public` may use the fresh one."""
-    for row in await connection.fetch(GRANTS, SWAPPED, FRESH):
+    for row in await connection.fetch(GRANTS, list(MOVED), FRESH):
         await connection.execute(row["statement"])
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 import asyncpg
 import structlog
 
-from watchline.consumers import migrations
+from watchline.consumers import locks
 from watchline.consumers.rebuild.carrying import carry_late
 from watchline.consumers.rebuild.fold import Fold
 from watchline.consumers.rebuild.letters import end_numbers
 from watchline.consumers.rebuild.reach import stood
 from watchline.consumers.rebuild.structure import grant_as_before, use
-from watchline.consumers.rebuild.tables import FRESH, OLD, SPARE, SWAPPED
+from watchline.consumers.rebuild.tables import FRESH, MOVED, OLD, SPARE
 from watchline.consumers.rebuild.views import point_at_public, readers
 from watchline.consumers.sink.settings import SinkSettings
 from watchline.schemas.errors import Misconfigured, Unavailable
@@ -75,7 +75,7 @@ async def swap_now(connection: asyncpg.Connection, fold: Fold, settings: SinkSet
 
 async def hold_migrations(connection: asyncpg.Connection, revision: str) -> None:
     """Keep migrations out until the transaction ends; Misconfigured when there was one since `revision`."""
-    free = await connection.fetchval("select pg_try_advisory_xact_lock($1)", migrations.LOCK)
+    free = await connection.fetchval("select pg_try_advisory_xact_lock($1)", locks.MIGRATIONS)
     if not free or await connection.fetchval(REVISION) != revision:
         raise Misconfigured("the tables are being migrated, or were since this began", hint="rebuild once more")
 
@@ -84,7 +84,7 @@ async def lock(connection: asyncpg.Connection, views: Iterable[asyncpg.Record]) 
     """Wait until nobody reads: the views first, for a reader holds its view and then waits for the tables."""
     for view in views:
         await connection.execute(f"alter view {view['name']} owner to {view['owner']}")  # changes nothing, but locks
-    names = ", ".join(f"public.{name}" for name in SWAPPED)
+    names = ", ".join(f"public.{name}" for name in MOVED)
     await connection.execute(f"lock table {names} in access exclusive mode")
 
 
@@ -92,9 +92,9 @@ async def exchange(connection: asyncpg.Connection, views: list[asyncpg.Record]) 
     """The old tables to OLD, the fresh ones to `public`; whoever could use them still can."""
     await grant_as_before(connection)
     await connection.execute(f"drop schema if exists {OLD} cascade; create schema {OLD}")
-    for name in SWAPPED:
+    for name in MOVED:
         await connection.execute(f"alter table public.{name} set schema {OLD}")
-    for name in SWAPPED:
+    for name in MOVED:
         await connection.execute(f"alter table {FRESH}.{name} set schema public")
     await use(connection, "pg_catalog")
     await point_at_public(connection, views)

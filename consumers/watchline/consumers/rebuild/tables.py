@@ -2,10 +2,10 @@
 
 FOLDED: the sink fills it from the log, in the transaction of the rows that it comes from; a fresh one is filled in the
 same way and takes its place. That holds too for what is derived from other tables (`run_ancestry`), as long as the
-writer keeps it up. What readers or a background job fill later must be filled by `carry` as well.
+writer keeps it up.
 
-COUNTED: made from folded tables by Postgres itself: triggers mark what was written, `fold_days` counts it. Fresh ones are
-made in the same way and take their place.
+DERIVED: triggers on the folded tables, and what the sink does beside its batches, fill it. A fresh one begins empty,
+gets the triggers' marks, takes the place of the old one, and is then filled by REFILL.
 
 UNTOUCHED: no topic can give it back; it stays where it is. What the writer would put into it while the log is read
 again goes into a scratch copy that nobody reads: an alert is written once, by the sink that met the transition first.
@@ -49,8 +49,6 @@ FOLDED = {
     "ingestion": Folded("log_epoch partition", heard="stored_at"),
     "ingestion_hours": Folded("hour"),
 }
-COUNTED = ("pipeline_days", "pipeline_weeks", "stale_days")
-SWAPPED = (*FOLDED, *COUNTED)
 UNTOUCHED = {
     "alert_outbox": "what people were told; the sink writes it once",
     "alert_deliveries": "how telling it went",
@@ -60,6 +58,15 @@ UNTOUCHED = {
     "sink_offsets": "where the sink stands; its fences are counted up",
     "alembic_version": "the schema",
 }
+DERIVED = {
+    "pipeline_days": "counted from runs and slots",
+    "pipeline_weeks": "counted from the days",
+    "stale_days": "which of the days are to be counted again",
+}
+MOVED = (*FOLDED, *DERIVED)
+# Functions of triggers that work in whatever schema their table is in; other triggers are somebody's own.
+TRIGGERS = ("mark_days", "mark_left_day", "mark_all_days")
+REFILL = "select fold_days(5000)"  # until there is nothing left to count
 SCRATCH = ("alert_outbox", "sink_offsets")  # of the untouched ones, those that the writer writes
 
 OLD, FRESH, SPARE, CHECKED = (

@@ -8,7 +8,7 @@ from graphlib import TopologicalSorter
 import asyncpg
 
 from watchline.consumers.rebuild.structure import use
-from watchline.consumers.rebuild.tables import CHECKED, FRESH, SWAPPED, UNTOUCHED
+from watchline.consumers.rebuild.tables import CHECKED, FRESH, MOVED, UNTOUCHED
 from watchline.schemas.errors import Misconfigured
 
 # The views of `reporting` and those that they read, and which of them reads which.
@@ -80,7 +80,7 @@ async def copy_views(connection: asyncpg.Connection) -> list[str]:
 async def readers(connection: asyncpg.Connection) -> list[asyncpg.Record]:
     """The views that read one of the tables, with definitions that leave no schema out."""
     await connection.execute("set local search_path = ''")
-    return list(await connection.fetch(READERS, SWAPPED))
+    return list(await connection.fetch(READERS, list(MOVED)))
 
 
 async def point_at_public(connection: asyncpg.Connection, views: list[asyncpg.Record]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import asyncpg
 
+from watchline.consumers.database import rows_of
 from watchline.consumers.retention.plan import Plan
 from watchline.consumers.retention.rules import Rule
 
@@ -59,14 +60,10 @@ async def count(connection: asyncpg.Connection, plan: Plan) -> Counter[str]:
 
 
 def cutoffs_of(rule: Rule, plan: Plan) -> list[Any]:
+    """The cutoffs of the tables that the rule names, in its order."""
     return [plan.cutoffs[name] for name in rule.cutoffs]
 
 
 def columns_of(found: Sequence[asyncpg.Record]) -> Columns:
     """Rows as columns, as `unnest` takes them."""
     return list(zip(*found, strict=True))
-
-
-def rows_of(status: str) -> int:
-    """The number in `DELETE 3`."""
-    return int(status.rpartition(" ")[2])

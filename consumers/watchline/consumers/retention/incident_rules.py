@@ -37,10 +37,12 @@ _OF_WALK = """
 select i.incident_id from unnest($1::timestamptz[], $2::uuid[]) as w (resolved_at, incident_id)
 join incidents i on i.incident_id = w.incident_id
 """
+# How long data was stale, as reporting.sla counts it, is read from the changes: those stay as long as the incident.
 EVENTS = f"""
 {_OF_WALK} where i.resolved_at < $3 and {SETTLED}
+    and (i.kind <> 'freshness' or i.severity <> 'fail' or i.resolved_at < $4)
     and exists (select from incident_events e where e.incident_id = i.incident_id)
-limit $4 {{locked}}
+limit $5 {{locked}}
 """
 ALERTS = f"""
 {_OF_WALK} where i.resolved_at < $3 and {SETTLED} and not {told_since("$3")}
@@ -76,7 +78,7 @@ LOCKED = "for update of i skip locked"
 
 RULES = (
     Rule(
-        "incident_events", ("incident_events",), EVENTS,
+        "incident_events", ("incident_events", "incidents"), EVENTS,
         (("incident_events", "from incident_events where incident_id = any($1::uuid[])"),),
         walk=RESOLVED, locked=LOCKED,
     ),

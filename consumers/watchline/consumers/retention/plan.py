@@ -24,6 +24,7 @@ class Plan:
     tables: tuple[str, ...] = TABLES
 
     def rules(self, table: str) -> Iterable[Rule]:
+        """The rules by which rows of a table go, in the order in which they are obeyed."""
         return (rule for rule in RULES if rule.table == table)
 
 

@@ -1,4 +1,4 @@
-"""What a rule of retention consists of, and all of them in the order in which they are obeyed."""
+"""What a rule of retention consists of, and what several of them share; `plan` has them all, in order."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
+    """The clock of a real sink; tests bring their own."""
     return datetime.now(UTC)
 
 

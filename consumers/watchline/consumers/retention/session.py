@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
+from watchline.consumers import locks
 from watchline.consumers.database import connect
 
-LOCK = 7_226_924_003  # any number, the same in every version
 TRY_LOCK = "select pg_try_advisory_lock($1)"
 LOCK_MS, STATEMENT_SECONDS, COUNT_SECONDS = 100, 10, 300
 # Its statements are made of look-ups by index. Hash and merge joins, or a scan of a whole table, would be a wrong guess
@@ -45,4 +45,4 @@ async def begin(connection: asyncpg.Connection, *, statement_seconds: float = ST
 
 async def is_alone(connection: asyncpg.Connection) -> bool:
     """Whether no other session prunes this database; until this one ends, none will."""
-    return bool(await connection.fetchval(TRY_LOCK, LOCK))
+    return bool(await connection.fetchval(TRY_LOCK, locks.PRUNE))

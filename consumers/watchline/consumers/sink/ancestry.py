@@ -6,11 +6,11 @@ from uuid import UUID
 
 import asyncpg
 
-LOCK = 7_226_924_002
+from watchline.consumers import locks
+
 DEEPEST = 100  # a chain of parents longer than this is a loop or a mistake
 
-# A rebuild fills a schema of its own, in a long transaction, and shares no edge with the sinks.
-LOCKED = "select pg_advisory_xact_lock($1::bigint + (current_schema() <> 'public')::int)"
+LOCKED = "select pg_advisory_xact_lock(case current_schema() when 'public' then $1::bigint else $2::bigint end)"
 # Only edges that the closure doesn't know: the end of a run names its parent again.
 UNKNOWN = """
 select child from unnest($1::uuid[], $2::uuid[]) as edge (child, parent)
@@ -50,7 +50,7 @@ async def store_ancestry(connection: asyncpg.Connection, edges: set[tuple[UUID, 
     new = [row["child"] for row in await connection.fetch(UNKNOWN, children, parents)]
     if not new:
         return
-    await connection.execute(LOCKED, LOCK)
+    await connection.execute(LOCKED, locks.ANCESTRY, locks.ANCESTRY_REBUILT)
     touched = [row["run_id"] for row in await connection.fetch(TOUCHED, new)]
     await connection.execute(FORGOTTEN, touched)
     await connection.execute(REBUILT, touched)

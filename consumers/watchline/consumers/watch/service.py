@@ -11,6 +11,7 @@ from uuid import uuid4
 import asyncpg
 import structlog
 
+from watchline.consumers import locks
 from watchline.consumers.database import Session
 from watchline.consumers.pause import pause
 from watchline.consumers.sink.incidents import store_incidents
@@ -21,7 +22,6 @@ from watchline.consumers.watch.settings import WatchSettings
 from watchline.consumers.watch.vitals import Vitals, is_stuck
 from watchline.schemas.records import IncidentRecord
 
-WATCH_LOCK = 0x77_6C_77_61_74_63_68  # "wlwatch": one notifier at a time changes the incident
 EVER = timedelta(days=36_500)  # its cause is told however old: nobody else has told it
 ACQUIRE_SECONDS = 10.0
 
@@ -65,7 +65,7 @@ async def tell(
 ) -> Health:
     """Bring the incident to the verdict, its rows and its alert in one transaction; several notifiers make one."""
     async with connection.transaction():
-        await connection.execute("select pg_advisory_xact_lock($1)", WATCH_LOCK)
+        await connection.execute("select pg_advisory_xact_lock($1)", locks.WATCH)
         record = await connection.fetchval(OPEN, FINGERPRINT)
         opened = None if record is None else IncidentRecord.model_validate_json(record)
         health = judge(agree(health, opened is not None), causes, seen.now, patience)

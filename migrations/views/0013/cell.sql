@@ -21,11 +21,11 @@
         (count(*) filter (where r.backfill))::integer as backfills,
         (count(*) filter (where r.attempt > 1))::integer as retried
     from (
-        select * from runs s
+        select * from public.runs s
         where s.pipeline = c.pipeline and s.started_at >= c.day::timestamp at time zone 'UTC'
             and s.started_at < (c.day + 1)::timestamp at time zone 'UTC'
         union all
-        select * from runs e
+        select * from public.runs e
         where e.pipeline = c.pipeline and e.started_at is null and e.ended_at >= c.day::timestamp at time zone 'UTC'
             and e.ended_at < (c.day + 1)::timestamp at time zone 'UTC') r) runs
 cross join lateral (
@@ -34,6 +34,6 @@ cross join lateral (
         (count(*) filter (where x.state = 'missed'))::integer as missed,
         (count(*) filter (where x.state = 'excused'))::integer as excused,
         (count(*) filter (where x.state = 'unknown'))::integer as unseen
-    from expected_runs x
+    from public.expected_runs x
     where x.pipeline = c.pipeline and x.due_at >= c.day::timestamp at time zone 'UTC'
         and x.due_at < (c.day + 1)::timestamp at time zone 'UTC') slots

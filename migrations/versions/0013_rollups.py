@@ -1,6 +1,6 @@
 """Days of pipelines are kept as they are counted, so that views answer at size; see docs/adr/0011.
 
-The SQL stands in `migrations/views/0015`. Databases that have runs get a mark for each of their cells: the views are
+The SQL stands in `migrations/views/0013`. Databases that have runs get a mark for each of their cells: the views are
 exact at once, and as fast as they should be when the sink has folded the marks.
 """
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0015"
-down_revision = "0014"
+revision = "0013"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
-SCRIPTS = Path(__file__).parents[1] / "views" / "0015"
+SCRIPTS = Path(__file__).parents[1] / "views" / "0013"
 END = re.compile(r";\n+(?=comment |create |--)")
 LOCK = "7226924005"  # any number that nothing else of Watchline locks
 KEY = ["day", "pipeline"]
@@ -53,7 +53,7 @@ select (due_at at time zone 'UTC')::date, pipeline from expected_runs
 
 def upgrade() -> None:
     connection = op.get_bind()
-    for name in ("tables", "marks", "fold", "days", "weeks", "hours", "sla", "runs", "indexes"):
+    for name in ("tables", "marks", "fold", "days", "weeks", "sla", "runs", "indexes"):
         for statement in END.split((SCRIPTS / f"{name}.sql").read_text().format(**PARTS)):
             connection.exec_driver_sql(statement)
     connection.exec_driver_sql(MARK)

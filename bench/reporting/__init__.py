@@ -1,0 +1,1 @@
+"""How fast the views of the schema `reporting` answer at size, and how fast the sink writes there."""
