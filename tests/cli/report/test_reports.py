@@ -23,11 +23,15 @@ from watchline.cli.report.layouts import GIVING_WAY, table_of
 from watchline.cli.report.questions import ANOMALIES, DAILY, EDGES, PIPELINES, SLA, Question
 from watchline.schemas.records import SinkRecord
 
-NOW = datetime.now(UTC)
 HOSTILE = "\x1b[2J\u202egnp [red]markup[/red] | <b> \x7f"
 STEERING = ("\x1b", "\u202e", "\x7f")
 REPORTS = ("pipelines", "daily", "sla", "anomalies", "lineage")
 Fill = Callable[..., None]
+
+
+def now() -> datetime:
+    """Asked anew by each test: a suite may run over midnight."""
+    return datetime.now(UTC)
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def fill(database: str) -> Fill:
 
 
 def run_of(pipeline: str, name: str, *, ago: timedelta = timedelta(0), **changes: Any) -> SinkRecord:
-    times = {"started_at": NOW - ago - timedelta(minutes=6), "ended_at": NOW - ago}
+    times = {"started_at": now() - ago - timedelta(minutes=6), "ended_at": now() - ago}
     return ended(name, pipeline=pipeline, **times | {"inserts": 5, "total_rows": 50} | changes)
 
 
@@ -58,9 +62,9 @@ def some_of_everything(name: str = "orders_daily") -> tuple[SinkRecord, ...]:
         run_of(name, "well"),
         run_of(name, "ill", status="failed"),
         advanced(pipeline=name),
-        anomaly(pipeline=name, run_ended_at=NOW),
-        slot(pipeline=name, due_at=NOW - timedelta(minutes=6), state="met", decided_at=NOW),
-        incident(pipeline=name, opened_at=NOW, at=NOW, cause_at=NOW),
+        anomaly(pipeline=name, run_ended_at=now()),
+        slot(pipeline=name, due_at=now() - timedelta(minutes=6), state="met", decided_at=now()),
+        incident(pipeline=name, opened_at=now(), at=now(), cause_at=now()),
     )
 
 
@@ -75,7 +79,7 @@ def test_a_day_is_counted_with_today_and_the_newest_stands_first(call: Call, fil
 
     days = objects(result.out)
     assert [(day["runs"], day["failed"], day["error_share"]) for day in days if day["runs"] > 1] == [(2, 1, 0.5)]
-    assert days[-1]["day"] == (NOW - timedelta(days=3, minutes=6)).date().isoformat()
+    assert days[-1]["day"] == (now() - timedelta(days=3, minutes=6)).date().isoformat()
     assert result.err == f"{len(days)} rows\n"
 
 
@@ -208,7 +212,7 @@ def test_names_are_told_on_a_narrow_terminal(question: Question, width: int) -> 
 
 def test_a_day_of_another_year_is_not_taken_for_one_of_this(call: Call, fill: Fill) -> None:
     fill(run_of("stock", "old", ago=timedelta(days=800)))
-    ended_at = NOW - timedelta(days=800)
+    ended_at = now() - timedelta(days=800)
 
     assert f"{ended_at:%Y-%m-%d %H:%M}" in call("report", "pipelines").out
     assert f"{ended_at - timedelta(minutes=6):%Y-%m-%d}" in call("report", "daily", "--days", "900").out
@@ -243,7 +247,7 @@ def test_datasets_of_the_same_name_have_a_tree_each(call: Call, fill: Fill) -> N
 @pytest.mark.parametrize("zone", ["UTC", "Africa/Cairo"])
 def test_two_weeks_have_their_days_where_a_midnight_is_missing(database: str, fill: Fill, zone: str) -> None:
     today = date(2026, 5, 7)  # the clocks of Cairo went from midnight to one on the first of these days
-    fill(run_of("stock", "one", ago=NOW - datetime(2026, 5, 7, 12, tzinfo=UTC)))
+    fill(run_of("stock", "one", ago=now() - datetime(2026, 5, 7, 12, tzinfo=UTC)))
     dsn = f"{database}{'&' if '?' in database else '?'}timezone={zone}"
 
     _, days = asyncio.run(answer_with_days(dsn, PIPELINES, {}, limit=1, today=today))

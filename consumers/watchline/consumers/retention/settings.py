@@ -17,7 +17,9 @@ Days = Annotated[int, Field(ge=1, le=36_500)]  # a hundred years is for ever
 class RetentionSettings(BaseSettings):
     """`WATCHLINE_PRUNE`, `WATCHLINE_PRUNE_HOUR` (UTC) and, by table, `WATCHLINE_KEEP_…_DAYS`."""
 
-    model_config = SettingsConfigDict(env_prefix="WATCHLINE_", frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix="WATCHLINE_", frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     prune: bool = True
     prune_hour: int = Field(default=3, ge=0, le=23)
