@@ -15,6 +15,9 @@ LIMITED = re.compile(r"\bWHEN f\.limited THEN\b")
 WHOLE = """WHEN f.limited AND f.begins >= coalesce(
     (select k.kept_from from public.retention k where k.table_name = 'incidents'), '-infinity') THEN"""
 COMMENTS = {
+    "runs.root_run_id": (
+        "The run at the top of the chain of parents, which is followed a hundred steps; the run itself without one"
+    ),
     "sla.stale_seconds": (
         "How long in the month an incident of freshness and of severity fail was open, in seconds; what was pruned is "
         "not in it"
