@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folds.log import KEY, NOON, Log, ended, started
+from folds.log import KEY, NOON, Log, ended, identity, started
 from folds.stories import declarations, near, run_events, thoroughly
 from watchline.streams.declarations import Declared
 from watchline.streams.instants import SECOND, to_micros
@@ -26,7 +26,7 @@ rhythms = st.sampled_from((Rhythm(5, 0, 0), Rhythm(1800, 0, 0), Rhythm(1800, 900
 onward = st.lists(st.one_of(run_events(12), run_events(12), st.none()), min_size=1, max_size=40)
 
 LIMITED = Declared(timeliness_limit=600 * SECOND, freshness_limit=3600 * SECOND, first_declared_at=to_micros(NOON))
-MINUTE = timedelta(minutes=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 def essence(log: Log) -> dict[str, Any]:
@@ -101,6 +101,19 @@ def test_a_worker_that_begins_anew_in_mid_batch_ends_in_the_same_row(
     if KEY in calm.rows:
         assert essence(rough) == essence(calm)
     assert said(rough) == said(calm)
+
+
+def test_what_fell_due_between_an_event_and_the_pulse_behind_it_is_looked_at_in_one_batch_too() -> None:
+    paused = Declared(active=False, freshness_limit=1, first_declared_at=to_micros(NOON + 20 * MINUTE))
+    steps = [started("a"), NOON + 20 * MINUTE, started("b"), NOON + 60 * MINUTE]
+    calm, rough = Log(paused), Log(paused)
+    taken = tell(calm, steps)
+
+    rough.take(taken[:2])
+    rough.take(taken[2:])
+
+    assert essence(rough) == essence(calm)
+    assert [run.seen_at for run in rough.row.open if run.run_id == identity("a").bytes] == [to_micros(NOON + HOUR)]
 
 
 def test_what_was_due_in_a_batch_that_was_undone_is_due_again() -> None:

@@ -109,6 +109,8 @@ class BatchFold:
 
     def _pulse(self, at: int, offset: int) -> None:
         desk, before = self._desk, self._desk.clock.last
+        if desk.deadlines is not None:
+            self._reschedule(desk.deadlines)  # from when their events were read: what fell due since then is due now
         settled = desk.clock.advance(at, offset=offset, interval=self._rhythm.pulse, settle=self._rhythm.settle)
         self._tell(offset)
         if before is not None and (desk.clock.last or 0) < before:
