@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from folds.log import NOON, PIPELINE, identity
-from watchline.schemas import AnomalyRule, Mute, PipelineDeclared, decode
+from watchline.schemas import AnomalyRule, Mute, PipelineDeclared, RunEnded, decode
 from watchline.schemas.encoding import write
 from watchline.streams.declarations import Declared, fold_declaration, read_declaration
 from watchline.streams.effects import Effects
@@ -200,3 +201,9 @@ def declarations(draw: st.DrawFn) -> Declared:
 def stories(*, runs: int = 4, most: int = 25) -> st.SearchStrategy[list[Step]]:
     """Events, pulses and declarations in any order."""
     return st.lists(st.one_of(run_events(runs), run_events(runs), near, declarations()), min_size=1, max_size=most)
+
+
+def names_attempts_or_not(told: Iterable[RunsEvent]) -> bool:
+    """Whether all ends of a run name their attempt or none does: one job reports all of it."""
+    ends = {(event.run_id, event.attempt is None) for event in told if isinstance(event, RunEnded)}
+    return len(ends) == len({run_id for run_id, _ in ends})

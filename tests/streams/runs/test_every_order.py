@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folds.log import Log
-from folds.stories import run_events, thoroughly
+from folds.stories import names_attempts_or_not, run_events, thoroughly
 from watchline.consumers.sink.merging import merge_runs
 from watchline.consumers.sink.run_rows import RunRow, decode
-from watchline.schemas import RunEnded, encode_record
+from watchline.schemas import encode_record
 from watchline.streams.runs.fold import RunsEvent
 from watchline.streams.runs.records import KEPT_WATERMARK
 
@@ -22,11 +22,6 @@ def is_short(event: RunsEvent) -> bool:
     """Whether the row keeps its watermarks: of two too long for it, the one that came last holds."""
     named = (getattr(event, name, None) or "" for name in ("watermark", "next_watermark"))
     return max(map(len, named)) <= KEPT_WATERMARK
-
-
-def names_attempts_or_not(events: list[RunsEvent]) -> bool:
-    """Whether all ends name their attempt or none does: one job reports all of a run."""
-    return len({event.attempt is None for event in events if isinstance(event, RunEnded)}) < 2
 
 
 events_of_one_run = st.lists(run_events(1).filter(is_short), min_size=1, max_size=6).filter(names_attempts_or_not)

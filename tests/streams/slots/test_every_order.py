@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from folds.log import KEY, NOON, Log
 from folds.schedules import HOUR, MINUTE, pulses, scheduled, watched
-from folds.stories import run_events, thoroughly
+from folds.stories import names_attempts_or_not, run_events, thoroughly
 from watchline.schemas.events import Command, RunEnded, RunStarted
 from watchline.schemas.flags import CLOCK_SKEW
 from watchline.streams.declarations import Declared
@@ -44,7 +44,7 @@ def is_in_time(told: list[RunsEvent]) -> bool:
 # What is muted by command is muted from its place in the log on.
 events = st.lists(
     run_events(3).filter(lambda event: is_plain(event) and not isinstance(event, Command)), min_size=1, max_size=6
-).filter(is_in_time)
+).filter(lambda told: is_in_time(told) and names_attempts_or_not(told))
 orders = st.lists(st.integers(0, 5), max_size=8)
 
 
