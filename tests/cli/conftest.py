@@ -1,12 +1,15 @@
+"""Commands on a terminal of their own, and called in this process."""
+
+from __future__ import annotations
+
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from deciding.calls import Call
-from letters.letters import Result
+from deciding.calls import Call, call_here
 from terminals.terminal import OpenTerminal, Terminal
-from watchline.cli.main import run
 
 
 @pytest.fixture
@@ -28,10 +31,4 @@ def call(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setenv("WATCHLINE_POSTGRES_DSN", database)
     monkeypatch.delenv("COLUMNS", raising=False)
 
-    def call(*arguments: str) -> Result:
-        capsys.readouterr()
-        code = run(list(arguments))
-        printed = capsys.readouterr()
-        return Result(code, printed.out, printed.err)
-
-    return call
+    return partial(call_here, capsys)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import asyncpg
+import pytest
 
 from letters.letters import Result
 from sinking.records import NOON
+from watchline.cli.main import run
 from watchline.consumers.sink.findings import store_anomalies
 from watchline.consumers.sink.incidents import store_incidents
 from watchline.consumers.sink.pipelines import store_seen
@@ -16,6 +18,14 @@ from watchline.schemas.records import AnomalyRecord, IncidentRecord
 
 Call = Callable[..., Result]
 Store = Callable[..., None]
+
+
+def call_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> Result:
+    """Run a command line in this process; what was printed before it is not its own."""
+    capsys.readouterr()
+    code = run(list(arguments))
+    printed = capsys.readouterr()
+    return Result(code, printed.out, printed.err)
 
 
 async def put(dsn: str, *records: IncidentRecord | AnomalyRecord) -> None:

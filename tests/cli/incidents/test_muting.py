@@ -7,7 +7,7 @@ import pytest
 from brokers.kinds import Broker
 from deciding.calls import Call, Store
 from sinking.records import incident
-from watchline.cli.incidents.known import nearest
+from watchline.cli.nearness import nearest
 
 MUTE = ("--for", "2h", "--reason", "moving the database")
 

@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 
 from brokers.kinds import Broker
+from deciding.calls import call_here
 from letters.letters import Result
 from rebuilding.calls import Call
 from rebuilding.stored import store
 from rebuilding.story import decide, story
-from watchline.cli.main import run
 from watchline.schemas.topics import Topics
 
 
@@ -32,9 +32,6 @@ def call(
     monkeypatch.setenv("WATCHLINE_TOPIC_PREFIX", stored.prefix)
 
     async def rebuild(*arguments: str) -> Result:
-        capsys.readouterr()
-        code = await asyncio.to_thread(run, ["rebuild", *arguments])
-        printed = capsys.readouterr()
-        return Result(code, printed.out, printed.err)
+        return await asyncio.to_thread(call_here, capsys, "rebuild", *arguments)
 
     return rebuild

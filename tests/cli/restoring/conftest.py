@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from brokers.kinds import Broker
+from deciding.calls import call_here
 from letters.letters import Result
 from stack.services import PARTITIONS
-from watchline.cli.main import run
 from watchline.schemas import Topics
 
 
@@ -27,9 +27,6 @@ def restore(
         monkeypatch.setenv(f"WATCHLINE_{name}", value)
 
     async def call(*arguments: str) -> Result:
-        capsys.readouterr()
-        code = await asyncio.to_thread(run, ["restore-state", *arguments])
-        printed = capsys.readouterr()
-        return Result(code, printed.out, printed.err)
+        return await asyncio.to_thread(call_here, capsys, "restore-state", *arguments)
 
     return call

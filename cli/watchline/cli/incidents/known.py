@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 import asyncpg
 
+from watchline.cli.nearness import meant, nearest
 from watchline.consumers.sink.dead_letters import clean
 from watchline.schemas.errors import Misconfigured
 
 LOOKED_AT = 20_000  # names that are compared with the unknown one
-NAMED = 3
 
 KNOWN = "select exists (select from public.pipelines where pipeline = $1)"
 # Those that begin alike first.
@@ -25,13 +23,7 @@ async def require_pipeline(connection: asyncpg.Connection[Any], name: str) -> No
     if await connection.fetchval(KNOWN, wanted):
         return
     found = nearest(wanted, [row["pipeline"] for row in await connection.fetch(NAMES, wanted[:2], LOOKED_AT)])
-    meant = f"did you mean {' or '.join(found)}? " if found else ""
+    asked = f"{meant(found)} " if found else ""
     raise Misconfigured(
-        f"no pipeline {name} was ever heard of", hint=f"{meant}--force sends it all the same, as the sink may lag"
+        f"no pipeline {name} was ever heard of", hint=f"{asked}--force sends it all the same, as the sink may lag"
     )
-
-
-def nearest(wanted: str, names: Iterable[str]) -> list[str]:
-    """The few of `names` that are most like `wanted`, whatever their case."""
-    by_folded = {name.casefold(): name for name in names}
-    return [by_folded[match] for match in get_close_matches(wanted.casefold(), by_folded, n=NAMED)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import date
 from typing import Any
 
 import asyncpg
 
+from watchline.cli.nearness import meant, nearest
 from watchline.cli.reach import tables
 from watchline.cli.report.questions import PATHS, Question, Statement, ask
 from watchline.schemas.errors import Misconfigured
 
 RECENT_DAYS = 14
+ALIKE = 0.5  # the parts of a path of names may stand in another order
 # A day without a run is a zero. Days are counted back as numbers: stepping from one to the next would be done in the
 # time zone of the session, where a midnight may be missing.
 RECENT = """
@@ -56,7 +58,7 @@ async def answer_paths(dsn: str, dataset: str, direction: str | None, *, limit: 
         return await _fetch(connection, ask(PATHS, {"dataset": dataset, "direction": direction}, limit=limit))
 
 
-def reporting(dsn: str) -> Any:
+def reporting(dsn: str) -> AbstractAsyncContextManager[asyncpg.Connection[Any]]:
     """A connection to the views."""
     return tables(dsn, rights="read the views of reporting: be a member of watchline_reader")
 
@@ -66,6 +68,5 @@ async def _fetch(connection: asyncpg.Connection[Any], statement: Statement) -> R
 
 
 def _unknown(dataset: str, names: Sequence[str]) -> Misconfigured:
-    near = difflib.get_close_matches(dataset, names, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else "`watchline report lineage` lists the edges"
+    hint = meant(nearest(dataset, names, alike=ALIKE)) or "`watchline report lineage` lists the edges"
     return Misconfigured(f"no pipeline declares a dataset {dataset}", hint=hint)
